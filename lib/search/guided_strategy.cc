@@ -29,7 +29,7 @@ constexpr std::size_t kMostSamples = 512;
 constexpr int kTrees = 24;
 constexpr double kShareOfFeatures = 0.7;
 /// Trees whose mean decides one pick. Fewer explore more.
-constexpr int kTreesPerPick = 4;
+constexpr int kTreesPerPick = 8;
 
 /// The share of picks within a niche grows with the trials up to kNicheShare at kNicheTrials: a short search has to
 /// improve on what it has, a long one has to leave where it got stuck.
@@ -48,6 +48,30 @@ constexpr std::size_t kPool = 2000;
 
 std::size_t Share(double share, std::size_t of) {
   return static_cast<std::size_t>(std::lround(share * static_cast<double>(of)));
+}
+
+/// Returns whether a model can be fit to these trials.
+bool CanTeach(const std::vector<StrategyTrial>& trials) {
+  return trials.size() >= kModelTrials && std::any_of(trials.begin(), trials.end(), [](const StrategyTrial& trial) {
+           return trial.kind == OutcomeKind::kMeasured;
+         });
+}
+
+/// Returns what a model learns from trials, the fastest first and failed ones last.
+std::vector<RegressionTrees::Sample> SamplesOf(const std::vector<StrategyTrial>& ranked, RandomNumbers* random) {
+  std::vector<RegressionTrees::Sample> samples;
+  const auto num_trials = static_cast<double>(ranked.size());
+  for (const StrategyTrial& trial : ranked) {
+    const bool is_failure = trial.kind != OutcomeKind::kMeasured;
+    const double rank = is_failure ? num_trials + 1 : static_cast<double>(samples.size()) + 1;
+    samples.push_back({trial.config, static_cast<float>(std::log(rank / (num_trials + 1)))});
+  }
+  // A long search learns from its fastest trials and from a sample of the others.
+  for (std::size_t i = kMostSamples / 2; i < kMostSamples && samples.size() > kMostSamples; ++i) {
+    std::swap(samples[i], samples[i + random->Below(samples.size() - i)]);
+  }
+  samples.resize(std::min(samples.size(), kMostSamples));
+  return samples;
 }
 
 /// The fewest latest trials whose gain is what the next ones are expected to gain. Of a longer search, its latest half.
@@ -78,7 +102,7 @@ struct GuidedStrategy::Niche {
 };
 
 struct GuidedStrategy::Round {
-  std::size_t num_trials = 0;
+  std::vector<StrategyTrial> ranked;                // The fastest one first, failed ones last.
   std::vector<std::vector<std::size_t>> num_tried;  // By axis, then by the value's index.
   std::vector<std::size_t> best;                    // Measured configs, the fastest one first.
   std::vector<std::size_t> pool;                    // The configs to pick from.
@@ -101,10 +125,7 @@ Proposal GuidedStrategy::Propose(const SearchHistory& history) const {
   OpenConfigs open(space_.num_configs(), history);
   TakePortfolio(history, &open);
   const std::size_t num_trials = history.trials.size();
-  const bool has_time = std::any_of(history.trials.begin(), history.trials.end(),
-                                    [](const auto& trial) { return trial.kind == OutcomeKind::kMeasured; });
-  const bool has_model = has_time && num_trials >= kModelTrials;
-  const double spread_share = has_model ? (num_trials < kSpreadTrials ? 0.5 : 0) : 1;
+  const double spread_share = CanTeach(history.trials) ? (num_trials < kSpreadTrials ? 0.5 : 0) : 1;
   TakeSpread(history, Share(spread_share, history.batch_size), &random, &open);
   Proposal proposal;
   if (open.is_complete()) {
@@ -187,30 +208,20 @@ std::vector<std::size_t> GuidedStrategy::Pool(const std::vector<std::size_t>& be
 
 GuidedStrategy::Round GuidedStrategy::Model(const SearchHistory& history, const OpenConfigs& open,
                                             RandomNumbers* random) const {
-  std::vector<StrategyTrial> ranked = history.trials;
+  Round round;
+  round.ranked = history.trials;
   auto is_failure = [](const StrategyTrial& trial) { return trial.kind != OutcomeKind::kMeasured; };
-  std::stable_sort(ranked.begin(), ranked.end(), [&](const StrategyTrial& a, const StrategyTrial& b) {
+  std::stable_sort(round.ranked.begin(), round.ranked.end(), [&](const StrategyTrial& a, const StrategyTrial& b) {
     return is_failure(a) != is_failure(b) ? is_failure(b) : !is_failure(a) && a.time_us < b.time_us;
   });
-  Round round;
-  round.num_trials = ranked.size();
   for (std::size_t axis = 0; axis < space_.axes.size(); ++axis) {
     round.num_tried.emplace_back(space_.axes[axis].values.size(), 0);
-    for (const StrategyTrial& trial : ranked) ++round.num_tried[axis][space_.config(trial.config)[axis]];
+    for (const StrategyTrial& trial : round.ranked) ++round.num_tried[axis][space_.config(trial.config)[axis]];
   }
-  std::vector<RegressionTrees::Sample> samples;
-  const auto num_trials = static_cast<double>(ranked.size());
-  for (const StrategyTrial& trial : ranked) {
-    const double rank = is_failure(trial) ? num_trials + 1 : static_cast<double>(samples.size()) + 1;
-    samples.push_back({trial.config, static_cast<float>(std::log(rank / (num_trials + 1)))});
-    if (is_failure(trial)) continue;
-    round.best.push_back(trial.config);
+  for (const StrategyTrial& trial : round.ranked) {
+    if (!is_failure(trial)) round.best.push_back(trial.config);
   }
-  // A long search learns from its fastest trials and from a sample of the others.
-  for (std::size_t i = kMostSamples / 2; i < kMostSamples && samples.size() > kMostSamples; ++i) {
-    std::swap(samples[i], samples[i + random->Below(samples.size() - i)]);
-  }
-  samples.resize(std::min(samples.size(), kMostSamples));
+  const std::vector<RegressionTrees::Sample> samples = SamplesOf(round.ranked, random);
   const RegressionTrees trees(features_.rows(), samples, kTrees, kShareOfFeatures, random);
   round.pool = Pool(round.best, open, random);
   round.means.assign(round.pool.size(), 0);
@@ -248,6 +259,32 @@ std::size_t GuidedStrategy::DrawIncumbent(const Round& round, RandomNumbers* ran
   return found == round.best.end() ? incumbent : *found;
 }
 
+std::vector<float> GuidedStrategy::DrawScores(const Round& round, const std::optional<Niche>& niche,
+                                              RandomNumbers* random) const {
+  std::vector<float> scores(round.pool.size());
+  std::vector<StrategyTrial> in_niche;
+  for (const StrategyTrial& trial : round.ranked) {
+    if (niche && niche->Has(space_, trial.config)) in_niche.push_back(trial);
+  }
+  if (CanTeach(in_niche)) {
+    const RegressionTrees trees(features_.rows(), SamplesOf(in_niche, random), kTreesPerPick, kShareOfFeatures, random);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (!niche->Has(space_, round.pool[i])) continue;
+      for (int tree = 0; tree < kTreesPerPick; ++tree) {
+        scores[i] += trees.Predict(tree, features_.rows().of(round.pool[i]));
+      }
+    }
+  } else {
+    for (int i = 0; i < kTreesPerPick; ++i) {
+      const std::vector<float>& predictions = round.predictions[random->Below(kTrees)];
+      std::transform(scores.begin(), scores.end(), predictions.begin(), scores.begin(), std::plus<>());
+    }
+  }
+  // The mean of all trees decides between configs for which the drawn ones predict the same.
+  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += 1e-3F * round.means[i];
+  return scores;
+}
+
 void GuidedStrategy::TakeByModel(const Round& round, std::size_t num_local, RandomNumbers* random,
                                  OpenConfigs* open) const {
   // Takes the open config of the pool with the lowest score of those that `admits`, if there is one.
@@ -266,22 +303,15 @@ void GuidedStrategy::TakeByModel(const Round& round, std::size_t num_local, Rand
     const std::size_t incumbent = DrawIncumbent(round, random);
     take_lowest(round.means, [&](std::size_t config) { return AreNeighbours(config, incumbent, 1); });
   }
-  const double niche_share = kNicheShare * std::min(1.0, static_cast<double>(round.num_trials) / kNicheTrials);
-  std::vector<float> scores(round.pool.size());
+  const auto num_trials = static_cast<double>(round.ranked.size());
+  const double niche_share = kNicheShare * std::min(1.0, num_trials / kNicheTrials);
   while (!open->is_complete()) {
-    std::fill(scores.begin(), scores.end(), 0.0F);
-    for (int i = 0; i < kTreesPerPick; ++i) {
-      const std::vector<float>& predictions = round.predictions[random->Below(kTrees)];
-      std::transform(scores.begin(), scores.end(), predictions.begin(), scores.begin(), std::plus<>());
-    }
-    // The mean of all trees decides between configs for which the drawn ones predict the same.
-    for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += 1e-3F * round.means[i];
-    bool is_taken = false;
     if (random->Uniform() < niche_share) {
       const Niche niche = DrawNiche(round, random);
-      is_taken = take_lowest(scores, [&](std::size_t config) { return niche.Has(space_, config); });
+      auto has = [&](std::size_t config) { return niche.Has(space_, config); };
+      if (take_lowest(DrawScores(round, niche, random), has)) continue;
     }
-    if (!is_taken && !take_lowest(scores, any)) open->Take(open->Draw(random));
+    if (!take_lowest(DrawScores(round, std::nullopt, random), any)) open->Take(open->Draw(random));
   }
 }
 

@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_GUIDED_STRATEGY_H_
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "search/config_features.h"
@@ -22,7 +23,9 @@ inline namespace v0 {
 ///
 /// - by the lowest mean of some trees, drawn anew for each pick (Thompson sampling);
 /// - the same within a niche: among the configs that have one value on one axis, drawn anew for each pick, so that the
-///   search does not stay where it was fast first. Values that were tried seldom are drawn more often;
+///   search does not stay where it was fast first. Values that were tried seldom are drawn more often. The trees are
+///   grown on the ranks of the niche's own trials: those of all trials mostly tell that a niche is slow, not which of
+///   its configs are the fastest;
 /// - among the configs that differ on one axis from one of the fastest trials, or from the fastest trial of a niche.
 /// The
 ///   model alone would not try them where it has learnt that a value is slow in general.
@@ -58,6 +61,9 @@ class GuidedStrategy : public SearchStrategy {
                                 RandomNumbers* random) const;
   /// Draws an axis, and one of its values: values that were tried seldom are more probable.
   Niche DrawNiche(const Round& round, RandomNumbers* random) const;
+  /// Returns what some trees, drawn anew, predict for the pool. With a niche they are grown on its trials, if these
+  /// suffice, and only the scores of its configs are valid.
+  std::vector<float> DrawScores(const Round& round, const std::optional<Niche>& niche, RandomNumbers* random) const;
   /// Draws a fast trial, whose neighbours are to be tried.
   std::size_t DrawIncumbent(const Round& round, RandomNumbers* random) const;
   void TakeByModel(const Round& round, std::size_t num_local, RandomNumbers* random, OpenConfigs* open) const;
