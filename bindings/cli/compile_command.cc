@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "console/numbers.h"
 #include "console/output.h"
+#include "records/output_check.h"
 #include "source_arguments.h"
 #include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
@@ -50,6 +51,7 @@ void Print(const CompileArguments& arguments, const Artifact& artifact) {
 }
 
 Status Run(const CompileArguments& arguments) {
+  if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, {arguments.source.file()}));
   TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseGpuTarget(arguments.target));
   WaitLimits limits;
   if (!arguments.timeout_ms.empty()) {

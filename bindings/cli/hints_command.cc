@@ -6,6 +6,7 @@
 #include "console/numbers.h"
 #include "console/output.h"
 #include "inspect/tile_ir_hints.h"
+#include "records/output_check.h"
 #include "source_arguments.h"
 
 namespace tuneonce::cli {
@@ -73,6 +74,7 @@ Status Show(const HintsArguments& arguments) {
 
 /// Writes the file with `hints`, and shows it.
 Status Patch(const HintsArguments& arguments, const Hints& hints) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, /*inputs=*/{}));  // It may be the file itself.
   TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadInput(arguments.file));
   Result<PatchedTileIr> patched = PatchHints(bytecode, hints, arguments.entry);
   TUNEONCE_RETURN_IF_ERROR(patched.status().WithPrefix(arguments.file));

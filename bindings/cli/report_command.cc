@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "console/output.h"
+#include "records/output_check.h"
 #include "report_page/report_data.h"
 #include "report_page/report_tables.h"
 
@@ -26,6 +27,10 @@ Status WriteReport(const ReportArguments& arguments) {
   if (arguments.output.empty() && (is_page || arguments.json)) {
     return Remedied(InvalidArgumentError("no output file is given"),
                     "tuneonce report STORE -o report.html, or --markdown or --csv for stdout");
+  }
+  if (!arguments.output.empty()) {
+    const std::vector<std::string> users_store = {""};
+    TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, arguments.files.empty() ? users_store : arguments.files));
   }
   report::ReportData data;
   if (arguments.files.empty()) TUNEONCE_RETURN_IF_ERROR(data.AddStore(""));

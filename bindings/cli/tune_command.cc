@@ -3,12 +3,14 @@
 #include <memory>
 #include <optional>
 
+#include "authoring/bundle_actions.h"
 #include "commands.h"
 #include "console/numbers.h"
 #include "console/output.h"
 #include "inspect/classified_bundle.h"
 #include "interrupts.h"
 #include "measuring_arguments.h"
+#include "records/output_check.h"
 #include "records/records_store.h"
 #include "report/config_json.h"
 #include "tuneonce/autotune_policy.h"
@@ -131,6 +133,18 @@ Result<std::string> EndTrace(const TuneArguments& arguments, const AutotunePolic
   return trace;
 }
 
+/// Checks the file that --trace names.
+Status CheckTrace(const TuneArguments& arguments) {
+  if (arguments.trace.empty()) return Status();
+  std::vector<std::string> inputs;
+  if (!arguments.bundle.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(inputs, FilesOfBundle(arguments.bundle));
+  }
+  if (!arguments.store.empty()) inputs.push_back(arguments.store);
+  if (!arguments.shapes.empty()) inputs.push_back(arguments.shapes);
+  return CheckOutput(arguments.trace, inputs);
+}
+
 Status Tune(const TuneArguments& arguments) {
   if (arguments.bundle.empty() && arguments.shapes.empty()) {
     return Remedied(InvalidArgumentError("give a bundle or --shapes FILE"),
@@ -148,6 +162,7 @@ Status Tune(const TuneArguments& arguments) {
   }
   // Checked before a device is opened, because a wrong name should be reported first.
   if (!arguments.bundle.empty()) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(arguments.bundle).status());
+  TUNEONCE_RETURN_IF_ERROR(CheckTrace(arguments));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenNamedDevice(arguments.device));
   const std::atomic<bool>& interrupted = CatchInterrupts();
   std::shared_ptr<TuneStore> kept;

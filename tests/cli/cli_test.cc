@@ -453,6 +453,16 @@ TEST(CompileTest, TileCppTakesMacrosAnInstanceAndHints) {
                      "--hint applies to .tileir files, and to .cu files with --tile");
 }
 
+TEST(CompileTest, ItsInputIsNotReplaced) {
+  Result<TemporaryFolder> folder = testing::MakeFolder();
+  const std::string file = *folder->WriteFile("k.ptx", "mine");
+  ASSERT_EQ(symlink("k.ptx", (folder->path() + "/link.ptx").c_str()), 0);
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "-o", file}, "it is one of the inputs");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "-o", folder->path() + "/link.ptx"},
+                     "it is the file " + file + ", which is one of the inputs");
+  EXPECT_EQ(*ReadFile(file), "mine");
+}
+
 TEST(CompileTest, BadInputIsOneClearLine) {
   std::string file = Fixture("matmul.tileir");
   ExpectOneLineError({"compile", file}, "--target is required");

@@ -1,4 +1,6 @@
 // `tuneonce records dispatch`: the fewest configs for the keys of a kernel, and the tree that decides between them.
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -89,6 +91,10 @@ class RecordsDispatchTest : public RecordsTest {
   }
 
   std::string kernel_;
+  ProcessResult Dispatch(const std::string& kernel, const std::string& output) {
+    return RunCli({"records", "dispatch", "--kernel", kernel, "--store", store_, "-o", output});
+  }
+
   const std::string output_ = folder_.path() + "/dispatch.db";
 };
 
@@ -116,6 +122,29 @@ TEST_F(RecordsDispatchTest, ItWritesRecordsThatSelectTheFewestConfigsAndTheirCod
     const bool was_fastest = record.tuned_at == "N=4096";
     EXPECT_EQ(record.notes.empty(), was_fastest) << record.tuned_at;
   }
+}
+
+TEST_F(RecordsDispatchTest, OnlyItsOwnStoreIsReplaced) {
+  Put(16, {10, 20, 10.1});
+  SqliteStoreOptions options;
+  options.path = store_;
+  TuningRecord other = Record(1, "a");
+  other.key.kernel = "other";
+  other.candidates = {other.best};
+  ASSERT_OK((*SqliteStore::Open(options))->Put(other));
+  const std::string link = folder_.path() + "/link.db";
+  ASSERT_EQ(symlink(store_.c_str(), link.c_str()), 0);
+  ExpectOneLine(Dispatch(kernel_, store_), "cannot write " + store_ + ": it is one of the inputs");
+  ExpectOneLine(Dispatch(kernel_, link), "cannot write " + link + ": it is the file " + store_);
+  ASSERT_EQ(Dispatch(kernel_, output_).exit_code, 0);
+  EXPECT_EQ(Dispatch(kernel_, output_).exit_code, 0) << "its own store is made anew";
+  ExpectOneLine(Dispatch("other", output_), "is a tuneonce store with records of other kernels (" + kernel_ + ")");
+  options.path = other_;
+  const std::shared_ptr<SqliteStore> in_use = *SqliteStore::Open(options);
+  ExpectOneLine(Dispatch(kernel_, other_), other_ + " seems to be a store in use");
+  const std::string link_to_used = folder_.path() + "/used.db";
+  ASSERT_EQ(symlink(other_.c_str(), link_to_used.c_str()), 0);
+  ExpectOneLine(Dispatch(kernel_, link_to_used), link_to_used + " seems to be a store in use");
 }
 
 TEST_F(RecordsDispatchTest, MistakesAreErrors) {

@@ -180,6 +180,35 @@ TEST_F(RecordsStoresTest, WhatIsMergedComparedOrPackedIsNotWrittenAlsoWhileItIsI
   ASSERT_OK(in_use->Put(Record(4)));
 }
 
+TEST_F(RecordsStoresTest, NoStoreIsReplacedByAnOutputThatIsNone) {
+  Put(store_, Record(1));
+  Put(other_, Record(2));
+  const std::string link = folder_.path() + "/link.db", hard_link = folder_.path() + "/hard_link.db";
+  ASSERT_EQ(symlink(store_.c_str(), link.c_str()), 0);
+  ASSERT_EQ(::link(store_.c_str(), hard_link.c_str()), 0);
+  const std::string kept = *ReadFile(store_), real = RealPath(store_);
+  const std::string tile_ir = TUNEONCE_TEST_DATA "/tile_ir/rms_norm.hinted.tileir";
+  for (const std::string& output : {store_, link, hard_link}) {
+    const std::string is_input = output == store_ ? "it is one" : "it is the file " + store_ + ", which is one";
+    const std::string is_store = (output == hard_link ? RealPath(hard_link) : real) + " is a tuneonce store";
+    const std::string cannot = "cannot write " + output + ": ";
+    ExpectOneLineError({"records", "export", "--store", store_, "-o", output}, cannot + is_input);
+    ExpectOneLineError({"report", store_, "-o", output}, cannot + is_input);
+    ExpectOneLineError({"report", other_, store_, "--csv", "-o", output}, cannot + is_input);
+    ExpectOneLineError({"records", "export", "--store", other_, "-o", output}, cannot + is_store);
+    ExpectOneLineError({"report", other_, "--markdown", "-o", output}, cannot + is_store);
+    ExpectOneLineError({"hints", "clear", tile_ir, "-o", output}, cannot + is_store);
+    ExpectOneLineError({"records", "merge", store_, other_, "-o", output}, cannot + is_input);
+    ExpectOneLineError({"records", "pack", "--store", store_, "-o", output}, cannot + is_input);
+  }
+  ExpectOneLineError({"records", "export", "-o", store_}, "cannot write " + store_ + ": it is one of the inputs",
+                     "TUNEONCE_STORE=" + store_);
+  ExpectOneLineError({"report", "-o", store_}, "cannot write " + store_ + ": it is one of the inputs",
+                     "TUNEONCE_STORE=" + store_);
+  EXPECT_EQ(*ReadFile(store_), kept);
+  EXPECT_EQ(RunCli({"records", "export", "--store", store_, "-o", "/dev/stdout"}).exit_code, 0);
+}
+
 TEST_F(RecordsStoresTest, WhatCannotBeReadIsNamedAndLeftOutOnlyIfThatIsWanted) {
   Put(store_, Record(1));
   Put(store_, Record(2));

@@ -152,6 +152,27 @@ TEST_F(TuneCliTest, ADryRunSaysWhatItWouldDoAndDoesNothing) {
   EXPECT_EQ(estimate["keys"][0]["to_compile"], 0);
 }
 
+TEST_F(TuneCliTest, ATraceDoesNotReplaceAnInputOrAStore) {
+  const std::string shapes = Write("shapes", "N=4096\n");
+  std::vector<std::string> tune = Tune({"vector_add", "--shapes", shapes, "--store", store_});
+  tune.insert(tune.end(), {"--trace", store_});
+  ExpectOneLineError(tune, "cannot write " + store_ + ": it is one of the inputs");
+  EXPECT_EQ(NamesIn(folder_.path()).size(), 2u) << "nothing was done";
+  tune.back() = shapes;
+  ExpectOneLineError(tune, "cannot write " + shapes + ": it is one of the inputs");
+  Json({"vector_add", "--shapes", shapes, "--store", store_});
+  const std::string link = folder_.path() + "/link", kept = *ReadFile(store_);
+  ASSERT_EQ(symlink(store_.c_str(), link.c_str()), 0);
+  ExpectOneLineError(Tune({"vector_add", "--trace", link}),
+                     "cannot write " + link + ": " + RealPath(store_) + " is a tuneonce store");
+  ExpectOneLineError(Tune({"vector_add", "--trace", store_ + ".lock"}),
+                     "it belongs to the tuneonce store " + RealPath(store_));
+  const std::string manifest = TUNEONCE_BUNDLE_FOLDER "/vector_add/manifest.json";
+  ExpectOneLineError(Tune({TUNEONCE_BUNDLE_FOLDER "/vector_add", "--trace", manifest}), "is one of the inputs");
+  EXPECT_EQ(*ReadFile(store_), kept);
+  EXPECT_EQ(*ReadFile(shapes), "N=4096\n");
+}
+
 TEST_F(TuneCliTest, ABudgetEndsTheRunAndTheSameCommandGoesOn) {
   for (const char* wrong : {"10", "0s", "1x", "-1s", "m", "1h1", "999999999h", "1.5s"}) {
     ExpectOneLineError(Tune({"vector_add", std::string("--budget=") + wrong}), "write a time as 90s, 10m or 1h30m");

@@ -245,6 +245,13 @@ Status CompileAndPrint(const std::string& folder_or_name, const BundleCompileOpt
   return Status();
 }
 
+Result<std::vector<std::string>> FilesOfBundle(const std::string& folder_or_name) {
+  TUNEONCE_ASSIGN_OR_RETURN(const BundleFolder folder, OpenBundleFolder(folder_or_name));
+  std::vector<std::string> paths;
+  for (const std::string& file : FilesOf(folder)) paths.push_back(folder.path + "/" + file);
+  return paths;
+}
+
 Status ShowAndPrint(const std::string& folder_or_name, bool json) {
   TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(folder_or_name));
   TUNEONCE_ASSIGN_OR_RETURN(Json shown, Shown(folder));

@@ -53,6 +53,9 @@ Status CompileAndPrint(const std::string& folder_or_name, const BundleCompileOpt
 /// Prints a bundle's variants, its code for targets, and its selected configs. Errors: those of reading the bundle.
 Status ShowAndPrint(const std::string& folder_or_name, bool json);
 
+/// Returns the paths of the files that a bundle consists of. Errors: those of reading the bundle.
+Result<std::vector<std::string>> FilesOfBundle(const std::string& folder_or_name);
+
 /// Writes a store as one small read-only file, or with `arguments.bundle` that bundle with the code and the selections
 /// of the devices that the store has records of. Errors: InvalidArgument for arguments that exclude each other; those
 /// of the store, the bundle and the output.

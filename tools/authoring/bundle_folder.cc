@@ -59,7 +59,7 @@ std::vector<NamedFile> NamedFiles(const nlohmann::ordered_json& manifest) {
   return named;
 }
 
-std::vector<std::string> UnreadFiles(const BundleFolder& folder) {
+std::set<std::string> FilesOf(const BundleFolder& folder) {
   std::set<std::string> read = {"manifest.json"};
   for (const NamedFile& each : NamedFiles(folder.manifest)) {
     read.insert(std::filesystem::path(each.file).lexically_normal().string());
@@ -69,6 +69,11 @@ std::vector<std::string> UnreadFiles(const BundleFolder& folder) {
     read.insert(folder.precompiled->selections_file());
     for (const auto& [key, code] : folder.precompiled->code()) read.insert(code.file);
   }
+  return read;
+}
+
+std::vector<std::string> UnreadFiles(const BundleFolder& folder) {
+  const std::set<std::string> read = FilesOf(folder);
   const std::vector<std::string> header_folders = HeaderFolders(folder.manifest);
   std::vector<std::string> unread;
   std::error_code error;

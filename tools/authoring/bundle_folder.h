@@ -40,8 +40,11 @@ struct NamedFile {
 };
 std::vector<NamedFile> NamedFiles(const nlohmann::ordered_json& manifest);
 
-/// Returns the files in the folder that nothing names, sorted, relative to it. The files of the bundle are
-/// manifest.json, precompiled.json, and the files that these two name.
+/// Returns the files of the bundle, relative to its folder: manifest.json, precompiled.json, and the files that these
+/// two name.
+std::set<std::string> FilesOf(const BundleFolder& folder);
+
+/// Returns the files in the folder that do not belong to the bundle, sorted, relative to it.
 std::vector<std::string> UnreadFiles(const BundleFolder& folder);
 
 /// One way to build one config of a bundle on a target, which a search there would compile.

@@ -43,20 +43,6 @@ Status CannotWrite(const std::string& path, const std::string& why) {
 /// Returns the folder of a path, which ends with "/", or an empty text for a name in the current folder.
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-/// Returns the name at the end of a chain of symbolic links, which need not exist.
-Result<std::string> FollowLinks(const std::string& path) {
-  std::string at = path;
-  constexpr int kMostLinks = 40;  // The limit of Linux.
-  for (int i = 0; i < kMostLinks; ++i) {
-    char bytes[PATH_MAX];
-    const ssize_t length = readlink(at.c_str(), bytes, sizeof(bytes));
-    if (length < 0) return at;  // No link.
-    const std::string target(bytes, static_cast<std::size_t>(length));
-    at = target.rfind('/', 0) == 0 ? target : FolderOf(at) + target;
-  }
-  return CannotWrite(path, std::strerror(ELOOP));
-}
-
 /// 0, or errno. Closes the file in any case.
 int WriteAndClose(int file, std::string_view content) {
   int error = 0;
@@ -171,12 +157,25 @@ Status CloseOutput() {
   return UnavailableError(std::string("cannot write to stdout: ") + std::strerror(errno));
 }
 
+Result<std::string> OutputTarget(const std::string& path) {
+  std::string at = path;
+  constexpr int kMostLinks = 40;  // The limit of Linux.
+  for (int i = 0; i < kMostLinks; ++i) {
+    char bytes[PATH_MAX];
+    const ssize_t length = readlink(at.c_str(), bytes, sizeof(bytes));
+    if (length < 0) return at;  // No link.
+    const std::string target(bytes, static_cast<std::size_t>(length));
+    at = target.rfind('/', 0) == 0 ? target : FolderOf(at) + target;
+  }
+  return CannotWrite(path, std::strerror(ELOOP));
+}
+
 Status WriteOutput(const std::string& path, const std::string& content) {
   struct stat info {};
   bool exists = stat(path.c_str(), &info) == 0;
   if (!exists && errno != ENOENT) return CannotWrite(path, std::strerror(errno));
   if (!exists || S_ISREG(info.st_mode)) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string target, FollowLinks(path));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string target, OutputTarget(path));
     return Replace(target, exists ? &info : nullptr, content);
   }
   if (S_ISDIR(info.st_mode)) return CannotWrite(path, "it is a folder: give a file name");

@@ -44,6 +44,10 @@ Status CloseOutput();
 /// for a folder or a disk.
 Status WriteOutput(const std::string& path, const std::string& content);
 
+/// Returns the name of the file that WriteOutput creates or replaces for `path`: the end of a chain of symbolic links,
+/// which need not exist. Errors: Unavailable for an endless chain.
+Result<std::string> OutputTarget(const std::string& path);
+
 /// Reads a whole file. It never blocks on a pipe and never returns a part of a file. Errors, with the path and the
 /// reason: NotFound; InvalidArgument if it is not a regular file or is too large; ResourceExhausted; Unavailable.
 Result<std::string> ReadInput(const std::string& path);

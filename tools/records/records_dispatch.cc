@@ -13,6 +13,7 @@
 #include "console/numbers.h"
 #include "console/output.h"
 #include "records/config_dispatch.h"
+#include "records/output_check.h"
 #include "records/records_store.h"
 #include "report/config_json.h"
 #include "tuneonce/tuning_record.h"
@@ -108,6 +109,7 @@ TuningRecord Dispatched(TuningRecord record, const std::vector<std::string>& cho
 
 Status DispatchRecords(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(const double within, FractionOf(arguments.within.empty() ? "3%" : arguments.within));
+  TUNEONCE_RETURN_IF_ERROR(CheckStoreOutput(arguments.output, {arguments.store}, arguments.kernel));
   TUNEONCE_ASSIGN_OR_RETURN(const WholeStore store, ReadWhole(arguments.store));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store.store, arguments.kernel));
   records.erase(std::remove_if(records.begin(), records.end(),

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "console/output.h"
+#include "records/output_check.h"
 #include "records/records_store.h"
 #include "records/selections_file.h"
 #include "records/tuner_tables.h"
@@ -140,6 +141,7 @@ Status ImportSelections(const RecordsArguments& arguments) {
 }  // namespace
 
 Status ExportRecords(const RecordsArguments& arguments) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, {arguments.store}));
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
   std::string text = RecordsToJson(records);

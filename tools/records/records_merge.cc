@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
 #include "console/output.h"
+#include "records/output_check.h"
 #include "records/records_store.h"
 #include "report/config_json.h"
 #include "store/default_store.h"
@@ -28,26 +29,6 @@ using Json = nlohmann::ordered_json;
 /// The mode of a store's file, which only its owner may write.
 constexpr mode_t kPrivate = 0600;
 constexpr mode_t kReadOnly = 0444;
-
-bool IsSameFile(const std::string& a, const std::string& b) {
-  struct stat x {
-  }, y{};
-  return stat(a.c_str(), &x) == 0 && stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/// Refuses to create a store in place of one that is read or in use, because SQLite would apply an old log to it.
-Status CheckOutput(const std::string& output, const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs) {
-    if (IsSameFile(output, input)) return InvalidArgumentError(output + " is one of the inputs: write to another file");
-  }
-  for (const char* suffix : {"-wal", "-shm", ".lock"}) {
-    struct stat info {};
-    if (lstat((output + suffix).c_str(), &info) != 0) continue;
-    return FailedPreconditionError(absl::StrCat(output, " seems to be a store in use, because ", output, suffix,
-                                                " exists: use another file, or remove both"));
-  }
-  return Status();
-}
 
 Status WriteStore(const SqliteStore& store, const std::string& output, mode_t mode) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string bytes, store.Bytes());
@@ -228,7 +209,7 @@ Status WriteMerged(const std::vector<WholeStore>& stores, const std::vector<Tuni
 Status MergeRecords(const RecordsArguments& arguments) {
   if (!IsFleetAddress(arguments.output)) {
     if (arguments.stores.size() < 2) return InvalidArgumentError("merge needs at least two stores");
-    TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, arguments.stores));
+    TUNEONCE_RETURN_IF_ERROR(CheckStoreOutput(arguments.output, arguments.stores, /*kernel=*/""));
   }
   std::vector<WholeStore> stores;
   for (const std::string& path : arguments.stores) {
@@ -268,9 +249,9 @@ Status WriteSelected(const WholeStore& from, const std::vector<TuningRecord>& re
 }
 
 Status PackStore(const RecordsArguments& arguments) {
+  TUNEONCE_RETURN_IF_ERROR(CheckStoreOutput(arguments.output, {arguments.store}, /*kernel=*/""));
   std::vector<WholeStore> stores(1);
   TUNEONCE_ASSIGN_OR_RETURN(stores[0], ReadWhole(arguments.store));
-  TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, {stores[0].store->path()}));
   stores[0].path = stores[0].store->path();
   std::vector<std::string> skipped;
   TUNEONCE_RETURN_IF_ERROR(
