@@ -149,7 +149,7 @@ TEST_F(RecordsDispatchTest, OnlyItsOwnStoreIsReplaced) {
 
 TEST_F(RecordsDispatchTest, MistakesAreErrors) {
   Put(16, {10, 20, 10.1});
-  for (const char* within : {"x", "-1%", "3%%"}) {
+  for (const char* within : {"x", "-1%", "3%%", "nan%", "inf%", "1e400%", "5", "0.03", "%"}) {
     const std::string argument = std::string("--within=") + within;
     ExpectOneLineError({"records", "dispatch", "--kernel", kernel_, argument, "--store", store_, "-o", output_},
                        "give a percentage such as 3%");

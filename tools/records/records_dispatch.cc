@@ -1,5 +1,6 @@
 // tuneonce records dispatch: the fewest configs for a kernel's keys
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -32,12 +33,12 @@ struct Table {
   std::vector<std::vector<double>> slowdowns;  // By record, then by config.
 };
 
-/// Returns "0.03" for "3%" or "0.03".
+/// Returns 0.03 for "3%".
 Result<double> FractionOf(const std::string& text) {
   const bool is_percent = !text.empty() && text.back() == '%';
-  std::optional<double> number = ParseNumber<double>(is_percent ? text.substr(0, text.size() - 1) : text);
-  if (!number || *number < 0) return InvalidArgumentError("--within " + text + ": give a percentage such as 3%");
-  return is_percent ? *number / 100 : *number;
+  std::optional<double> number = ParseNumber<double>(text.substr(0, text.size() - (is_percent ? 1 : 0)));
+  if (is_percent && number && std::isfinite(*number) && *number >= 0) return *number / 100;
+  return InvalidArgumentError("--within " + text + ": give a percentage such as 3%");
 }
 
 /// Reads "M=16, N=4096".
