@@ -49,19 +49,19 @@ void AppendBashCases(const CommandTree& tree, std::string* commands, std::string
 std::string BashText(const CommandTree& tree) {
   std::string commands, values, words;
   AppendBashCases(tree, &commands, &values, &words);
-  // Where nothing is suggested bash completes file names (-o default). `values` is unset for what takes none.
+  // Where nothing is suggested bash completes file names (-o default). _tuneonce_values sets its caller's `values`, and
+  // fails for what takes no value.
   return absl::StrCat(R"(# bash completion for tuneonce, by: tuneonce completion bash
 _tuneonce_values() {
-  unset values
   case "$1" in
 )",
-                      values, R"(  esac
+                      values, R"(    *) return 1 ;;
+  esac
 }
 _tuneonce() {
   local current=${COMP_WORDS[COMP_CWORD]} path=tuneonce words= values i
   for ((i = 1; i < COMP_CWORD; i++)); do
-    _tuneonce_values "$path ${COMP_WORDS[i]}"
-    if [[ -n ${values+set} ]]; then
+    if _tuneonce_values "$path ${COMP_WORDS[i]}"; then
       if ((i + 1 == COMP_CWORD)); then
         COMPREPLY=($(compgen -W "$values" -- "$current"))
         return

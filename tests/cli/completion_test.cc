@@ -56,6 +56,17 @@ TEST_F(CompletionTest, BashCompletesCommandsOptionsAndTheirValues) {
   EXPECT_EQ(Complete("tuneonce tune --shapes /tm"), "\n");
 }
 
+TEST_F(CompletionTest, BashCompletesAgainInTheSameShellAndLeavesItsVariables) {
+  bash_ = ScriptOf("bash");
+  const std::string script = "source '" + bash_ +
+                             "'; values=mine; ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); "
+                             "_tuneonce; echo \"${COMPREPLY[*]}\"; }; "
+                             "for i in 1 2; do ask tuneonce tune --device ''; ask tuneonce tune --timer c; "
+                             "ask tuneonce records exp; ask tuneonce tune --store /tm; done; echo \"$values\"";
+  const std::string once = "auto cpu cuda\ncupti\nexplain export\n\n";
+  EXPECT_EQ(tuneonce::Run({"/bin/bash", "--norc", "-c", script}).output, once + once + "mine\n");
+}
+
 TEST_F(CompletionTest, EveryCommandThatHelpListsIsCompleted) {
   bash_ = ScriptOf("bash");
   const std::string help = RunCli({"--help"}).output;
