@@ -87,8 +87,10 @@ Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomi
   TUNEONCE_ASSIGN_OR_RETURN(policy.search, SearchOptionsOf(arguments, interrupted));
   policy.store = MakeMemoryStore();
   if (arguments.store.empty()) return policy;
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
-  policy.store = *kept = std::make_shared<TuneStore>(std::move(store), /*serves=*/!arguments.retune);
+  Result<std::shared_ptr<AnyStore>> store = OpenStore(arguments.store, /*for_reading=*/arguments.dry_run);
+  if (arguments.dry_run && store.status().code() == StatusCode::kNotFound) return policy;  // It has no records yet.
+  TUNEONCE_RETURN_IF_ERROR(store.status());
+  policy.store = *kept = std::make_shared<TuneStore>(*std::move(store), /*serves=*/!arguments.retune);
   return policy;
 }
 

@@ -140,12 +140,13 @@ TEST_F(TuneCliTest, ADryRunSaysWhatItWouldDoAndDoesNothing) {
   EXPECT_GT(estimate["keys"][0]["to_compile"], 0);
   EXPECT_GT(estimate["seconds"].get<double>(), 0);
   EXPECT_GE(estimate["bytes"], 3 * 100000 * 4);
-  EXPECT_EQ(NumRecords(), 0u);
+  EXPECT_EQ(NamesIn(folder_.path()).size(), 2u) << "the file and the folder's mark: no store was made";
   EXPECT_EQ(Json({"vector_add", "--shapes", file, "--dry-run", "--budget", "1s", "--store", store_})["seconds"], 1.0);
   Json({"vector_add", "--shapes", file, "--store", store_});
   estimate = Json({"vector_add", "--shapes", file, "--dry-run", "--store", store_});
   EXPECT_EQ(estimate["searches"], 0);
   EXPECT_TRUE(estimate["keys"][0]["is_stored"]);
+  EXPECT_EQ(NumRecords(), 2u);
   // One shape, which needs no file; of another bucket, whose code is there.
   estimate = Json({"vector_add", "--shape", "N=9", "--dry-run", "--store", store_});
   EXPECT_EQ(estimate["searches"], 1);
