@@ -56,9 +56,11 @@ void AddBundle(CLI::App& app, Command* command) {
   AddRepeated(check, "--target", &arguments->check.targets,
               "a target that the bundle must run on, like sm_90; may be repeated");
   AddRepeated(check, "--dtype", &arguments->check.dtypes, kDType);
-  check->add_option("--device", arguments->check.device, "also run every config on this device: cpu, cuda, cuda:N");
+  CLI::Option* device =
+      check->add_option("--device", arguments->check.device, "also run every config on this device: cpu, cuda, cuda:N");
   AddRepeated(check, "--shape", &arguments->check.shape, "with --device: NAME=EXTENT, else the bundle's example");
   AddRepeated(check, "--scalar", &arguments->check.scalars, "with --device: NAME=VALUE of a scalar");
+  for (const char* name : {"--shape", "--scalar"}) check->get_option(name)->needs(device);
   check->callback(
       [=] { *command = [=] { return CheckAndPrint(arguments->bundle, arguments->check, arguments->json); }; });
 

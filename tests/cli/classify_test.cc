@@ -91,6 +91,8 @@ TEST(BundleClassifyTest, MistakesAreOneLine) {
   ExpectOneLine(RunCli({"bundle", "classify", matmul, "--shape", "M=x"}), "'M=x' is not an extent");
   ExpectOneLine(RunCli({"bundle", "classify", matmul, "--shape", "Q=1"}), "the bundle has no dim 'Q'");
   ExpectOneLine(RunCli({"bundle", "classify", "/no/bundle"}), "/no/bundle");
+  ExpectOneLine(RunCli({"bundle", "check", matmul, "--shape", "Q=x"}), "--shape requires --device");
+  ExpectOneLine(RunCli({"bundle", "check", matmul, "--scalar", "Q=x"}), "--scalar requires --device");
 }
 
 }  // namespace

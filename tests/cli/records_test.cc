@@ -101,6 +101,18 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
   EXPECT_TRUE(WriteFile(file_, "{").ok());
   ExpectOneLineError({"records", "import", file_, "--store", other_}, "the file is not JSON");
   ExpectOneLineError({"records", "import", folder_.path() + "/none.json", "--store", other_}, "none.json");
+  const std::vector<std::pair<const char*, const char*>> of_selections = {
+      {"--bundle", "nosuch"}, {"--axis", "A=B"},  {"--dim", "A=B"}, {"--value", "A=B"},
+      {"--shape", "A=1"},     {"--dtype", "a=b"}, {"--ignore", "A"}};
+  for (const auto& [option, value] : of_selections) {
+    ExpectOneLineError({"records", "import", file_, option, value, "--store", other_},
+                       std::string(option) + " needs --selections or --from");
+  }
+  ExpectOneLineError({"records", "import", file_, "--any-device", "--store", other_},
+                     "--any-device needs --selections or --from");
+  ExpectOneLineError({"records", "import", file_, "--operation", "x", "--store", other_}, "--operation needs --from");
+  ExpectOneLineError({"records", "import", "--selections", file_, "--with-code", "--store", other_},
+                     "--with-code applies to files of records, because selections have no code");
   ExpectOneLineError({"records", "show", "nothing", "--store", store_}, "which has records of: vector_add");
   ExpectOneLineError({"records", "prune", "--store", store_}, "prune needs --kernel");
   ExpectOneLineError({"records", "list", "--store", "/proc/nowhere/store.db"}, "/proc/nowhere");

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "console/output.h"
 #include "records/output_check.h"
@@ -121,6 +122,26 @@ Status ReadSelectionsOf(const std::string& path, const SelectionsFile& file, con
   return Status();
 }
 
+/// Refuses options that this kind of import does not use.
+Status CheckImportOptions(const RecordsArguments& arguments, bool are_selections) {
+  if (are_selections && arguments.with_code) {
+    return InvalidArgumentError("--with-code applies to files of records, because selections have no code: remove it");
+  }
+  if (arguments.from.empty() && !arguments.operation.empty()) {
+    return InvalidArgumentError("--operation needs --from");
+  }
+  if (are_selections) return Status();
+  const SelectionMap& map = arguments.map;
+  const std::pair<const char*, bool> of_selections[] = {
+      {"--bundle", !arguments.bundle.empty()}, {"--axis", !map.axes.empty()},         {"--dim", !map.dims.empty()},
+      {"--value", !map.values.empty()},        {"--shape", !map.shape.empty()},       {"--dtype", !map.dtypes.empty()},
+      {"--ignore", !map.ignored.empty()},      {"--any-device", arguments.any_device}};
+  for (const auto& [option, is_given] : of_selections) {
+    if (is_given) return InvalidArgumentError(std::string(option) + " needs --selections or --from");
+  }
+  return Status();
+}
+
 Status ImportSelections(const RecordsArguments& arguments) {
   std::vector<TuningRecord> records;
   std::vector<std::string> notes;
@@ -168,7 +189,9 @@ Status ExportRecords(const RecordsArguments& arguments) {
 }
 
 Status ImportRecords(const RecordsArguments& arguments) {
-  if (!arguments.selections.empty() || !arguments.from.empty()) return ImportSelections(arguments);
+  const bool are_selections = !arguments.selections.empty() || !arguments.from.empty();
+  TUNEONCE_RETURN_IF_ERROR(CheckImportOptions(arguments, are_selections));
+  if (are_selections) return ImportSelections(arguments);
   if (arguments.files.size() != 1)
     return InvalidArgumentError("give one file of records, or --from with files of a tuner");
   const std::string& file = arguments.files.front();
