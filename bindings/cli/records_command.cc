@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "absl/strings/str_format.h"
 #include "commands.h"
 #include "console/numbers.h"
 #include "console/output.h"
@@ -20,8 +21,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 void PrintRecord(const TuningRecord& record) {
-  PrintLine("%s  %s  %s  {%s}  %.3f us%s  %s", record.key.kernel.c_str(), record.key.key_text.c_str(),
-            record.key.device_name.c_str(), record.best.config.ToString().c_str(), record.best.measurement.mean_us,
+  const Measurement& measured = record.best.measurement;
+  const std::string time = measured.num_samples > 0 ? absl::StrFormat("%.3f us", measured.mean_us) : "not measured";
+  PrintLine("%s  %s  %s  {%s}  %s%s  %s", record.key.kernel.c_str(), record.key.key_text.c_str(),
+            record.key.device_name.c_str(), record.best.config.ToString().c_str(), time.c_str(),
             record.speedup_over_baseline ? (", " + std::to_string(*record.speedup_over_baseline) + "x").c_str() : "",
             DateOf(record.unix_seconds).c_str());
 }

@@ -209,6 +209,24 @@ TEST_F(RecordsStoresTest, NoStoreIsReplacedByAnOutputThatIsNone) {
   EXPECT_EQ(RunCli({"records", "export", "--store", store_, "-o", "/dev/stdout"}).exit_code, 0);
 }
 
+TEST_F(RecordsStoresTest, ATimeThatWasNotMeasuredIsNull) {
+  TuningRecord pinned = Record(1, "pinned");
+  pinned.is_pinned = true;
+  pinned.best.measurement = Measurement();
+  Put(store_, pinned);
+  Put(other_, Record(1, "measured"));
+  EXPECT_TRUE(
+      Json({"records", "explain", "--kernel", "k", "--store", store_})["keys"][0]["records"][0]["mean_us"].is_null());
+  const nlohmann::json difference = Json({"records", "diff", store_, other_})["differences"][0];
+  EXPECT_TRUE(difference["a"]["mean_us"].is_null()) << difference;
+  EXPECT_EQ(difference["b"]["mean_us"], 1.5);
+  const nlohmann::json decided = Json({"records", "merge", store_, other_, "-o", merged_})["decided"][0];
+  EXPECT_TRUE(decided["taken"]["mean_us"].is_null()) << decided;
+  EXPECT_EQ(decided["left"]["mean_us"], 1.5);
+  const std::string listed = RunCli({"records", "list", "--store", store_}).output;
+  EXPECT_NE(listed.find("{name=pinned}  not measured"), std::string::npos) << listed;
+}
+
 TEST_F(RecordsStoresTest, WhatCannotBeReadIsNamedAndLeftOutOnlyIfThatIsWanted) {
   Put(store_, Record(1));
   Put(store_, Record(2));

@@ -61,7 +61,7 @@ Json RecordJson(const std::optional<TuningRecord>& record) {
   if (!record) return nullptr;
   return {{"config", ConfigJson(record->best.config)},
           {"variant", record->best.variant},
-          {"mean_us", record->best.measurement.mean_us},
+          {"mean_us", MeanJson(record->best.measurement)},
           {"num_samples", record->best.measurement.num_samples},
           {"reason", std::string(FindStored(record->reason)->word)},
           {"is_pinned", record->is_pinned},

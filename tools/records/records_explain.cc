@@ -97,7 +97,7 @@ Json RecordJson(const TuningRecord& record) {
       {"variant", record.best.variant},
       {"origin", Origin(record)},
       {"reason", std::string(FindStored(record.reason)->word)},
-      {"mean_us", record.best.measurement.mean_us},
+      {"mean_us", MeanJson(record.best.measurement)},
       {"error_margin_us", or_null(record.best.measurement.error_margin_us)},
       {"num_samples", record.best.measurement.num_samples},
       {"speedup_over_baseline", or_null(record.speedup_over_baseline)},

@@ -147,7 +147,7 @@ Json DecidedJson(const Decided& each, const std::vector<WholeStore>& stores) {
     return Json{{"store", stores[from].path},
                 {"config", ConfigJson(record.best.config)},
                 {"tuned_at", record.tuned_at},
-                {"mean_us", record.best.measurement.mean_us},
+                {"mean_us", MeanJson(record.best.measurement)},
                 {"unix_seconds", record.unix_seconds}};
   };
   const TuningKey& key = each.taken.key;

@@ -18,6 +18,10 @@ nlohmann::ordered_json ConfigJson(const Config& config) {
   return json;
 }
 
+nlohmann::ordered_json MeanJson(const Measurement& measurement) {
+  return measurement.num_samples > 0 ? nlohmann::ordered_json(measurement.mean_us) : nlohmann::ordered_json(nullptr);
+}
+
 nlohmann::ordered_json ShapeJson(const std::string& shape) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const auto& item : absl::StrSplit(shape, ", ", absl::SkipEmpty())) {
