@@ -1,4 +1,5 @@
 // tuneonce tune BUNDLE, tuneonce tune --shapes FILE
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -135,6 +136,18 @@ Result<std::string> EndTrace(const TuneArguments& arguments, const AutotunePolic
   return trace;
 }
 
+/// Moves a bundle that the parser took for a further value of --shape or --scalar to its place: in
+/// "--shape N=64 vector_add" it is the word without a value.
+void TakeBundle(TuneArguments* arguments) {
+  for (std::vector<std::string>* settings : {&arguments->shape, &arguments->scalars}) {
+    const auto word = std::find_if(settings->begin(), settings->end(),
+                                   [](const std::string& each) { return each.find('=') == std::string::npos; });
+    if (!arguments->bundle.empty() || word == settings->end()) continue;
+    arguments->bundle = *word;
+    settings->erase(word);
+  }
+}
+
 /// Checks the file that --trace names.
 Status CheckTrace(const TuneArguments& arguments) {
   if (arguments.trace.empty()) return Status();
@@ -231,6 +244,7 @@ void AddTune(CLI::App& app, Command* command) {
   const CLI::App* root = &app;
   tune->callback([=] {
     arguments->verbose = root->count("--verbose") > 0;
+    TakeBundle(arguments.get());
     *command = [=] { return Tune(*arguments); };
   });
 }

@@ -153,6 +153,13 @@ TEST_F(TuneCliTest, ADryRunSaysWhatItWouldDoAndDoesNothing) {
   EXPECT_EQ(estimate["keys"][0]["to_compile"], 0);
 }
 
+TEST_F(TuneCliTest, ABundleMayFollowAShapeOrAScalar) {
+  EXPECT_EQ(Json({"--shape", "N=4096", "vector_add", "--dry-run"})["keys"].size(), 1u);
+  EXPECT_EQ(Json({"--scalar", "eps=1e-5", "rms_norm", "--dry-run"})["keys"].size(), 1u);
+  EXPECT_EQ(Json({"--shape", "M=16", "N=64", "K=64", "matmul", "--dry-run"})["keys"].size(), 1u);
+  ExpectOneLineError({"tune", "--shape", "N=4096", "nonsense"}, "no bundle 'nonsense'");
+}
+
 TEST_F(TuneCliTest, ATraceDoesNotReplaceAnInputOrAStore) {
   const std::string shapes = Write("shapes", "N=4096\n");
   std::vector<std::string> tune = Tune({"vector_add", "--shapes", shapes, "--store", store_});
