@@ -115,6 +115,26 @@ TEST_F(SelectionsTest, ATableOfVllmsIsImportedAndItsNearestRowServes) {
   EXPECT_EQ(Explain({"--kernel", "matmul"})["keys"][0]["records"][0]["rows"].size(), 3u);
 }
 
+TEST_F(SelectionsTest, TheNearestRowIsThatOfTheBucketsBound) {
+  const std::string file = Write("table.json", R"({
+      "16": {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32, "num_warps": 4},
+      "64": {"BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 64, "num_warps": 8}})");
+  const ProcessResult imported =
+      RunCli({"records", "import", "--from", "vllm", file, "--bundle", "matmul", "--device", "cpu", "--any-device",
+              "--value", "backend=tile", "--shape", "N=64", "--shape", "K=64", "--store", store_});
+  ASSERT_EQ(imported.exit_code, 0) << imported.output;
+  const std::string text = RunCli({"records", "explain", "--kernel", "matmul", "--shape", "M=37", "--shape", "N=64",
+                                   "--shape", "K=64", "--device", "cpu", "--store", store_})
+                               .output;
+  EXPECT_NE(text.find("the row is used whose M is nearest to the key's, which for a bucket is its bound:\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("M<=64, "), std::string::npos) << text;
+  const std::size_t gets = text.find(" gets {");
+  ASSERT_NE(gets, std::string::npos) << text;
+  EXPECT_EQ(text.find("TILE_M=128", gets), text.find("TILE_M=", gets)) << "16 is nearer to 37, but 64 to the bound";
+}
+
 TEST_F(SelectionsTest, ATunedKernelServesTheNearestRowOfAnImportedTable) {
   ASSERT_EQ(Import(Write("E=8,N=64,device_name=NVIDIA_H200.json", kTable), kMapped).exit_code, 0);
   Result<Device> device = OpenDevice("cpu");

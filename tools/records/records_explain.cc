@@ -149,7 +149,8 @@ std::string AlternativesText(const TuningRecord& record) {
 }
 
 void PrintRows(const TuningRecord& record) {
-  PrintLine("    the selection with the nearest %s is used:", record.nearest_dim.c_str());
+  PrintLine("    the row is used whose %s is nearest to the key's, which for a bucket is its bound:",
+            record.nearest_dim.c_str());
   for (const ImportedRow& row : record.rows) {
     PrintLine("      %s=%ld: {%s}", record.nearest_dim.c_str(), row.at, row.config.ToString().c_str());
   }
