@@ -25,6 +25,12 @@ struct CompareArguments : MeasuringArguments {
 };
 
 Status CheckArguments(const CompareArguments& arguments, const CompareOperand& a, const CompareOperand& b) {
+  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    if (one->kind != CompareOperand::Kind::kBundle || other->kind == one->kind) continue;
+    if (Bundle::Load(one->bundle).ok()) continue;
+    return NotFoundError("'" + one->text + "' was not found: " + other->text + " is " + KindName(other->kind) +
+                         ", and must be compared with another one");
+  }
   if (a.kind != b.kind) {
     return InvalidArgumentError("A, " + a.text + ", is " + KindName(a.kind) + ", and B, " + b.text + ", is " +
                                 KindName(b.kind) + ": compare two operands of the same kind");

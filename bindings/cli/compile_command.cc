@@ -50,6 +50,16 @@ void Print(const CompileArguments& arguments, const Artifact& artifact) {
   for (const std::string& remark : artifact.remarks) PrintLine("%s", remark.c_str());
 }
 
+/// Returns a compile's error. That a file without --symbol has several kernels is stated with the option's name.
+Status WithSymbolNamed(const Status& error, const std::string& file) {
+  const std::string unnamed = "no kernel '' in the image; its kernels are: ";
+  const std::size_t at = error.message().find(unnamed);
+  if (at == std::string::npos) return error;
+  const std::string kernels = error.message().substr(at + unnamed.size());
+  if (kernels.empty()) return InvalidArgumentError("'" + file + "' has no kernel");
+  return InvalidArgumentError("'" + file + "' has several kernels, " + kernels + ": name one with --symbol");
+}
+
 Status Run(const CompileArguments& arguments) {
   if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, {arguments.source.file()}));
   TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseGpuTarget(arguments.target));
@@ -67,9 +77,10 @@ Status Run(const CompileArguments& arguments) {
   Hints hints = values.empty() ? Hints() : Hints(std::move(values));
   if (source.kind == SourceKind::kTileCpp) hints.Set(Hints::Update::kMerge);  // The text's own are defaults.
   TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, Runtime::Default()->toolchains().For(source.kind));
-  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, toolchain->Compile(source, hints, target, limits));
-  if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(WriteOutput(arguments.output, artifact.image));
-  Print(arguments, artifact);
+  Result<Artifact> artifact = toolchain->Compile(source, hints, target, limits);
+  TUNEONCE_RETURN_IF_ERROR(WithSymbolNamed(artifact.status(), arguments.source.file()));
+  if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(WriteOutput(arguments.output, artifact->image));
+  Print(arguments, *artifact);
   return Status();
 }
 

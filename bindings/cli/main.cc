@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "console/output.h"
@@ -27,11 +28,33 @@ void ReserveStandardDescriptors() {
   }
 }
 
-bool IsCommand(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == name) return true;
+/// Returns the command that was given last: "records" in `tuneonce records foo`.
+const CLI::App& LastCommand(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return *at;
+}
+
+/// Returns the word in the place of a command, if there is one.
+std::string UnknownCommand(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(/*recurse=*/true);
+  const bool needs_command = LastCommand(app).get_require_subcommand_min() > 0;
+  return needs_command && !words.empty() && words.front().rfind('-', 0) != 0 ? words.front() : "";
+}
+
+/// Returns what is wrong where a command is missing: the word in its place, and the commands that there are. Empty
+/// where none is missing.
+std::string WhyNoCommand(const CLI::App& app) {
+  const CLI::App& last = LastCommand(app);
+  std::string names;
+  for (const CLI::App* each : last.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!each->get_name().empty()) names += (names.empty() ? "" : ", ") + each->get_name();
   }
-  return false;
+  if (last.get_require_subcommand_min() == 0 || names.empty()) return "";
+  const std::string above = &last == &app ? "" : last.get_name() + " ";
+  const std::string word = UnknownCommand(app);
+  if (!word.empty()) return "unknown command '" + above + word + "': choose one of " + names;
+  return "A subcommand is required: choose one of " + names;
 }
 
 /// The exit code.
@@ -43,10 +66,9 @@ int Report(const Status& status, bool verbose) {
 
 /// Prints a usage error and where to find help: that of the named command, if it exists.
 int ReportMistake(const CLI::App& app, const std::string& what) {
-  std::string command = "tuneonce";
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    command += " " + at->get_name();
+  std::string command = LastCommand(app).get_name();
+  for (const CLI::App* at = LastCommand(app).get_parent(); at != nullptr; at = at->get_parent()) {
+    command = at->get_name() + " " + command;
   }
   PrintError(Remedied(InvalidArgumentError(OneLine(what)), command + " --help").message(), /*verbose=*/false);
   return 2;
@@ -73,21 +95,15 @@ int Run(int argc, char** argv) {
   AddSpace(app, &command);
   AddCompletion(app, &command);
   AddMan(app, &command);
-  if (argc > 1 && argv[1][0] != '-' && !IsCommand(app, argv[1])) {
-    std::string names;
-    for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
-      names += (names.empty() ? "" : ", ") + each->get_name();
-    }
-    return ReportMistake(app, "unknown command '" + std::string(argv[1]) + "': choose one of " + names);
-  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) {  // --help, --version
+    if (e.get_exit_code() == 0 && UnknownCommand(app).empty()) {  // --help, --version
       app.exit(e);
       return Report(CloseOutput(), verbose);
     }
-    return ReportMistake(app, e.what());
+    const std::string why = WhyNoCommand(app);
+    return ReportMistake(app, why.empty() ? e.what() : why);
   }
   Status status = command();
   int code = Report(status.ok() ? CloseOutput() : status, verbose);

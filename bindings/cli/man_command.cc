@@ -82,8 +82,8 @@ std::string Page(const CommandTree& tree, bool is_root) {
   }
   absl::StrAppend(
       &text,
-      ".SH EXIT STATUS\n0 on success, 1 when a command failed, 2 when the command line was not understood; a "
-      "command that a signal ended dies of it.\n");
+      ".SH EXIT STATUS\n0 on success, 1 when a command failed, 2 when the command line was not understood, 3 when "
+      "tuneonce compare finds that B should not take the place of A; a command that a signal ended dies of it.\n");
   if (!is_root) absl::StrAppend(&text, ".SH SEE ALSO\n\\fBtuneonce\\fR(1)\n");
   return text;
 }

@@ -49,7 +49,10 @@ void AddOption(CLI::App* command, const Option& option, const OptionValue& shown
   text += " Default: " + FlagText(option, shown) + ".";
   auto* added = command->add_option_function<std::string>(
       flag, [=](const std::string& given) { arguments->options[name] = given; }, text);
-  added->type_name(option.unit == "ms" ? "TIME" : option.type == Option::Type::kFlag ? "BOOL" : "NUMBER");
+  added->type_name(option.unit == "ms"                  ? "TIME"
+                   : option.type == Option::Type::kFlag ? "BOOL"
+                   : !option.words.empty()              ? "TEXT"
+                                                        : "NUMBER");
   if (!option.words.empty()) {
     added->check(CLI::IsMember(std::vector<std::string>(option.words.begin(), option.words.end())));
   }

@@ -169,7 +169,8 @@ void AddPack(CLI::App* pack, RecordsArguments* arguments) {
 
 void AddRecords(CLI::App& app, Command* command) {
   CLI::App* records = app.add_subcommand(
-      "records", "Work with stored records: list, show, explain, diff, merge, export, import, pack, dispatch, prune, verify");
+      "records",
+      "Work with stored records: list, show, explain, diff, merge, export, import, pack, dispatch, prune, verify");
   records->require_subcommand(1);
   auto arguments = std::make_shared<RecordsArguments>();
   auto add = [&](const char* name, const char* description, Status (*run)(const RecordsArguments&)) {

@@ -1,6 +1,7 @@
 #include "source_arguments.h"
 
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "console/output.h"
@@ -42,10 +43,13 @@ Result<KernelSource> SourceArguments::Read() const {
   KernelSource source = is_tile_ ? KernelSource::TileCpp(std::move(content), symbol_)
                                  : KernelSource::CudaCpp(std::move(content), symbol_);
   source.file = file_;
+  std::set<std::string> defined;
   for (const std::string& define : defines_) {
     std::size_t equals = define.find('=');
     bool has_value = equals != std::string::npos;
-    source.Define(define.substr(0, equals), has_value ? define.substr(equals + 1) : "1");
+    const std::string name = define.substr(0, equals);
+    if (!defined.insert(name).second) return InvalidArgumentError("-D " + name + " is given twice: keep one of them");
+    source.Define(name, has_value ? define.substr(equals + 1) : "1");
   }
   for (const std::string& folder : folders_) {
     if (!std::filesystem::is_directory(folder)) return NotFoundError("-I " + folder + ": there is no such folder");

@@ -181,8 +181,13 @@ TEST(CliTest, TheEnvironmentDoesNotStopTune) {
 }
 
 TEST(CliTest, BadInputIsOneClearLine) {
-  ExpectOneLineError({}, "A subcommand is required");
-  ExpectOneLineError({"dance"}, "unknown command 'dance'");
+  ExpectOneLineError({}, "A subcommand is required: choose one of doctor, tune, ");
+  ExpectOneLineError({"dance"}, "unknown command 'dance': choose one of doctor, tune, ");
+  ExpectOneLineError({"dance", "--help"}, "unknown command 'dance'");
+  ExpectOneLineError({"records", "dance", "--help"}, "unknown command 'records dance'");
+  ExpectOneLineError({"records"}, "A subcommand is required: choose one of list, show, ");
+  ExpectOneLineError({"records", "dance"}, "unknown command 'records dance': choose one of list, show, ");
+  ExpectOneLineError({"bundle", "new", "x"}, "unknown command 'bundle new': choose one of show, check, ");
   ExpectOneLineError({"tune"}, "give a bundle or --shapes FILE");
   ExpectOneLineError({"tune", "nonsense", "--device", "cpu"}, "; the installed bundles are: rope, elementwise, ");
   ExpectOneLineError({"tune", "nonsense"},
@@ -289,6 +294,8 @@ TEST(CliTest, MissingToolsAndDriversAreNamed) {
   ExpectOneLineError({"tune", "vector_add", "--device", "cuda"}, "--device cpu", "TUNEONCE_CUDA_DRIVER=/no/libcuda.so");
   ExpectOneLineError({"tune", "vector_add", "--device", "cuda"}, "not a CUDA driver", "TUNEONCE_CUDA_DRIVER=libm.so.6");
   ExpectOneLineError({"tune", "vector_add", "--device", "cpu"}, "not a CUDA driver", "TUNEONCE_CPU_DRIVER=libm.so.6");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cpu"},
+                     "was not found; looked for: /no/driver.so: ", "TUNEONCE_CPU_DRIVER=/no/driver.so");
   ExpectOneLineError({"tune", "vector_add", "--device", "cpu"}, "no-such-compiler", "TUNEONCE_CXX=no-such-compiler");
   ExpectOneLineError({"tune", "vector_add", "--device", "cpu"}, "/no/tmp", "TMPDIR=/no/tmp");
 }
@@ -409,6 +416,10 @@ TEST(CompileTest, CudaCppTakesMacrosFoldersAStandardAndAnInstance) {
   ProcessResult result = RunCli(command);
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(nlohmann::json::parse(result.output)["kernel"], "_Z1kILi64EfEvPT0_");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "-D", "A=1", "-D", "A=2"}, "-D A is given twice");
+  const std::string two = *folder->WriteFile("two.cu", "__global__ void one() {}\n__global__ void other() {}\n");
+  ExpectOneLineError({"compile", two, "--target", "sm_90"}, "'" + two + "' has several kernels, ");
+  ExpectOneLineError({"compile", two, "--target", "sm_90"}, ": name one with --symbol");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "-D", "1X"}, "cannot define the macro '1X'");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "-I", "/no/folder"}, "-I /no/folder: there is no such");
   for (const char* option : {"-D", "-I", "--std"}) {

@@ -186,6 +186,11 @@ TEST_F(CompareTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"compare", a, a, "--device", "cuda", "--quiet"}, "tuneonce doctor shows what was looked for",
                      "TUNEONCE_CUDA_DRIVER=/none/libcuda.so.1");
   ExpectOneLineError(Compare({a, Write("result.json", "{}")}), "is a bundle, and B, ");
+  for (bool is_first : {false, true}) {
+    std::vector<std::string> both = {Write("result.json", "{}"), "none.db"};
+    if (is_first) std::swap(both[0], both[1]);
+    ExpectOneLineError(Compare(both), "'none.db' was not found: ");
+  }
 }
 
 TEST_F(CompareTest, WithoutIsolationItRunsHere) {

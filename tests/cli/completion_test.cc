@@ -115,6 +115,9 @@ TEST_F(CompletionTest, ManualPagesHaveAllOptionsAndRoffTakesThem) {
   }
   EXPECT_NE(ReadFile(folder_.path() + "/tuneonce-tune.1")->find("\\fB\\-\\-dry\\-run\\fR"), std::string::npos);
   EXPECT_NE(RunCli({"man", "records"}).output.find("older\\-than\\-days"), std::string::npos);
+  EXPECT_NE(RunCli({"man", "compare"}).output.find("3 when tuneonce compare finds that B should not"),
+            std::string::npos);
+  EXPECT_NE(RunCli({"man", "tune"}).output.find("\\fB\\-\\-strategy\\fR \\fITEXT\\fR"), std::string::npos);
   ExpectOneLineError({"man", "nonsense"}, "unknown command 'nonsense'");
   ExpectOneLineError({"man", "--folder", "/none"}, "cannot write /none/tuneonce.1");
 }

@@ -30,7 +30,12 @@ constexpr std::size_t kMostCauseBytes = 600;
 /// Returns where a message's first line ends, or the part of a long line that is shown. `tuneonce doctor` shows the
 /// places where a missing thing was searched.
 std::size_t EndOfCause(const std::string& message) {
-  std::size_t end = std::min({message.find('\n'), message.find("; looked for: "), message.size()});
+  constexpr char kPlaces[] = "; looked for: ";
+  const std::size_t places = message.find(kPlaces);
+  // A single place with a path is one that the user named, and belongs to the cause.
+  const bool is_named = places != std::string::npos && message.find("; ", places + 1) == std::string::npos &&
+                        message.compare(places + std::strlen(kPlaces), 1, "/") == 0;
+  std::size_t end = std::min({message.find('\n'), is_named ? message.size() : places, message.size()});
   if (end <= kMostCauseBytes) return end;
   end = message.rfind(' ', kMostCauseBytes);
   return end == std::string::npos || end == 0 ? kMostCauseBytes : end;
