@@ -1,6 +1,8 @@
 // tuneonce man: manual pages, made of the parser's own tree.
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include "command_tree.h"
 #include "commands.h"
 #include "console/output.h"
+#include "records/output_check.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -89,10 +92,13 @@ std::string Page(const CommandTree& tree, bool is_root) {
 }
 
 Status WritePages(const CommandTree& tree, const std::string& folder) {
-  TUNEONCE_RETURN_IF_ERROR(WriteOutput(folder + "/" + PageName(tree) + ".1", Page(tree, /*is_root=*/true)));
+  std::vector<std::pair<std::string, std::string>> pages;  // By path.
+  pages.emplace_back(folder + "/" + PageName(tree) + ".1", Page(tree, /*is_root=*/true));
   for (const CommandTree& child : tree.children) {
-    TUNEONCE_RETURN_IF_ERROR(WriteOutput(folder + "/" + PageName(child) + ".1", Page(child, /*is_root=*/false)));
+    pages.emplace_back(folder + "/" + PageName(child) + ".1", Page(child, /*is_root=*/false));
   }
+  for (const auto& [path, page] : pages) TUNEONCE_RETURN_IF_ERROR(CheckOutput(path, /*inputs=*/{}));
+  for (const auto& [path, page] : pages) TUNEONCE_RETURN_IF_ERROR(WriteOutput(path, page));
   return Status();
 }
 

@@ -148,12 +148,12 @@ void TakeBundle(TuneArguments* arguments) {
   }
 }
 
-/// Checks the file that --trace names.
-Status CheckTrace(const TuneArguments& arguments) {
+/// Checks the file that --trace names. `bundle`: one that is tuned; empty where it is not known yet.
+Status CheckTrace(const TuneArguments& arguments, const std::string& bundle) {
   if (arguments.trace.empty()) return Status();
   std::vector<std::string> inputs;
-  if (!arguments.bundle.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(inputs, FilesOfBundle(arguments.bundle));
+  if (!bundle.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(inputs, FilesOfBundle(bundle));
   }
   if (!arguments.store.empty()) inputs.push_back(arguments.store);
   if (!arguments.shapes.empty()) inputs.push_back(arguments.shapes);
@@ -177,7 +177,7 @@ Status Tune(const TuneArguments& arguments) {
   }
   // Checked before a device is opened, because a wrong name should be reported first.
   if (!arguments.bundle.empty()) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(arguments.bundle).status());
-  TUNEONCE_RETURN_IF_ERROR(CheckTrace(arguments));
+  TUNEONCE_RETURN_IF_ERROR(CheckTrace(arguments, arguments.bundle));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenNamedDevice(arguments.device));
   const std::atomic<bool>& interrupted = CatchInterrupts();
   std::shared_ptr<TuneStore> kept;
@@ -186,8 +186,10 @@ Status Tune(const TuneArguments& arguments) {
   policy.search.timer = timer.get();
   if (arguments.dry_run || !arguments.shapes.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(WantedShapes wanted, WantedOf(arguments, device, policy.search.runtime));
-    for (const auto& [name, bundle] : wanted.bundles)
+    for (const auto& [name, bundle] : wanted.bundles) {
+      TUNEONCE_RETURN_IF_ERROR(CheckTrace(arguments, name));
       PrintCodeWarnings(arguments, bundle, device, policy.search.runtime);
+    }
     if (arguments.dry_run) return EstimateTuning(wanted, device, policy, budget_ms, arguments.json);
     if (arguments.store.empty()) PrintNote("the selection is not stored: add --store FILE to store it");
     BeginTrace(arguments, policy);

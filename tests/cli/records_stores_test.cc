@@ -205,6 +205,9 @@ TEST_F(RecordsStoresTest, NoStoreIsReplacedByAnOutputThatIsNone) {
                      "TUNEONCE_STORE=" + store_);
   ExpectOneLineError({"report", "-o", store_}, "cannot write " + store_ + ": it is one of the inputs",
                      "TUNEONCE_STORE=" + store_);
+  ASSERT_EQ(symlink(store_.c_str(), (folder_.path() + "/tuneonce-tune.1").c_str()), 0);
+  ExpectOneLineError({"man", "--folder", folder_.path()}, real + " is a tuneonce store");
+  EXPECT_NE(access((folder_.path() + "/tuneonce.1").c_str(), F_OK), 0) << "no page is written";
   EXPECT_EQ(*ReadFile(store_), kept);
   EXPECT_EQ(RunCli({"records", "export", "--store", store_, "-o", "/dev/stdout"}).exit_code, 0);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -175,10 +176,15 @@ TEST_F(TuneCliTest, ATraceDoesNotReplaceAnInputOrAStore) {
                      "cannot write " + link + ": " + RealPath(store_) + " is a tuneonce store");
   ExpectOneLineError(Tune({"vector_add", "--trace", store_ + ".lock"}),
                      "it belongs to the tuneonce store " + RealPath(store_));
-  const std::string manifest = TUNEONCE_BUNDLE_FOLDER "/vector_add/manifest.json";
-  ExpectOneLineError(Tune({TUNEONCE_BUNDLE_FOLDER "/vector_add", "--trace", manifest}), "is one of the inputs");
+  const std::string bundle = folder_.path() + "/vector_add", manifest = bundle + "/manifest.json";
+  std::filesystem::copy(TUNEONCE_BUNDLE_FOLDER "/vector_add", bundle, std::filesystem::copy_options::recursive);
+  const std::string declared = *ReadFile(manifest);
+  ExpectOneLineError(Tune({bundle, "--trace", manifest}), "is one of the inputs");
+  const std::string named = Write("named", bundle + " N=4096\n");
+  ExpectOneLineError(Tune({"--shapes", named, "--trace", manifest}), "is one of the inputs");
   EXPECT_EQ(*ReadFile(store_), kept);
   EXPECT_EQ(*ReadFile(shapes), "N=4096\n");
+  EXPECT_EQ(*ReadFile(manifest), declared);
 }
 
 TEST_F(TuneCliTest, ABudgetEndsTheRunAndTheSameCommandGoesOn) {
