@@ -67,6 +67,15 @@ def test_options_of_another_type_are_refused_in_one_line():
     assert set(os.listdir()) == before, "no file is made by a wrong option"
 
 
+def test_objects_that_were_not_initialized_are_refused():
+    from tuneonce import _tuneonce
+    bundle, configs = tuneonce.Bundle.__new__(tuneonce.Bundle), _tuneonce._ConfigSet.__new__(_tuneonce._ConfigSet)
+    compile_ = _tuneonce._TileIrCompile.__new__(_tuneonce._TileIrCompile)
+    for use in (lambda: bundle.name, lambda: repr(bundle), bundle.check, lambda: tuneonce.TunedKernel(bundle, "cpu"), configs.size,
+                compile_.wait):
+        expect(TypeError, "was not initialized: its __init__ was not called", use)
+
+
 def test_what_counts_as_an_int_or_a_number_is_taken():
     kernel = load(store="memory", max_rounds=np.int64(3), gpu_budget_ms=np.float64(20), race_budget_ms=100, seed=7,
                   compile_workers=1, memory_budget_bytes=1 << 30, max_ready_keys=10, max_wait_ms=0, verify=False)

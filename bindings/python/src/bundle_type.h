@@ -3,7 +3,11 @@
 
 #include <pybind11/pybind11.h>
 
+#include "initialized_caster.h"
 #include "tuneonce/bundle.h"
+
+template <>
+class pybind11::detail::type_caster<tuneonce::Bundle> : public tuneonce::python::InitializedCaster<tuneonce::Bundle> {};
 
 namespace tuneonce::python {
 

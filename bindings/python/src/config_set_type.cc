@@ -8,9 +8,14 @@
 #include <variant>
 #include <vector>
 
+#include "initialized_caster.h"
 #include "python_status.h"
 #include "tuneonce/config.h"
 #include "tuneonce/search_space.h"
+
+template <>
+class pybind11::detail::type_caster<tuneonce::ConfigSet>
+    : public tuneonce::python::InitializedCaster<tuneonce::ConfigSet> {};
 
 namespace tuneonce::python {
 namespace {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "initialized_caster.h"
 #include "python_signals.h"
 #include "python_status.h"
 #include "tuneonce/device.h"
@@ -34,8 +35,9 @@ class TileIrCompile {
     KernelSource source = KernelSource::TileIr(std::string(bytecode), std::move(symbol));
     source.options = std::move(options);
     py::gil_scoped_release release;
-    compile_ = std::make_unique<BackgroundCompile>(Runtime::Default(), std::move(source), target,
-                                                   StopToken([main_thread = main_thread_] { return SignalRaised(main_thread); }));
+    compile_ = std::make_unique<BackgroundCompile>(
+        Runtime::Default(), std::move(source), target,
+        StopToken([main_thread = main_thread_] { return SignalRaised(main_thread); }));
   }
 
   ~TileIrCompile() {
@@ -65,6 +67,13 @@ class TileIrCompile {
 };
 
 }  // namespace
+}  // namespace tuneonce::python
+
+template <>
+class pybind11::detail::type_caster<tuneonce::python::TileIrCompile>
+    : public tuneonce::python::InitializedCaster<tuneonce::python::TileIrCompile> {};
+
+namespace tuneonce::python {
 
 void AddTileIrCompile(py::module_& module) {
   py::class_<TileIrCompile>(module, "_TileIrCompile", "Tile IR bytecode that is compiled while Python goes on.")
