@@ -169,6 +169,22 @@ def test_a_mask_and_a_stream_of_a_cuda_array_are_checked():
         expect(TypeError, "the tensor is in CUDA memory", lambda: kernel(Cuda(**more), y))
 
 
+def test_numpys_masked_arrays_are_refused():
+    kernel = copy_kernel()
+    x, y = floats()
+    for masked in (np.ma.masked_array(x, mask=[0, 0, 0, 1, 0, 0, 0, 0]), np.ma.masked_array(x)):
+        expect(TypeError, "parameter 'x': a masked array, and kernels do not take masks: pass its .data", lambda: kernel(masked, y))
+        expect(TypeError, "parameter 'y': a masked array", lambda: kernel(x, masked))
+        kernel(masked.data, y)
+        assert np.array_equal(x, y)
+
+    class Own(np.ndarray):
+        mask = True
+    y[:] = 0
+    kernel(x.view(Own), y)
+    assert np.array_equal(x, y)
+
+
 def test_a_cuda_array_states_what_its_memory_is():
     kernel = copy_kernel()
     x, y = floats()

@@ -189,6 +189,8 @@ def test_scalars_of_another_type_are_refused():
                 (TypeError, "parameter 'f': expected a number, got str", ("1", 1, True)),
                 (TypeError, "parameter 'f': expected a number, no tensor, got numpy.ndarray", (one[0:1].reshape(()), 1, True)),
                 (TypeError, "parameter 'f': expected a number, got NoneType", (None, 1, True)),
+                (TypeError, "parameter 'f': expected a real number, got numpy.complex64", (np.complex64(1 + 2j), 1, True)),
+                (TypeError, "parameter 'f': expected a real number, got numpy.clongdouble", (np.clongdouble(1), 1, True)),
                 (TypeError, "parameter 'i': expected an int, got float", (1, 1.0, True)),
                 (TypeError, "parameter 'i': expected an int, no tensor, got numpy.ndarray", (1, np.ones((), np.int32), True)),
                 (OverflowError, "parameter 'i': 128 does not fit int8", (1, 128, True)),

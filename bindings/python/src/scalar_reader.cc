@@ -22,6 +22,12 @@ bool IsNumpyBool(PyObject* object) {
   return type == "numpy.bool" || type == "numpy.bool_";
 }
 
+/// numpy's complex numbers, whose conversion to float drops the imaginary part.
+bool IsNumpyComplex(PyObject* object) {
+  std::string_view type = Py_TYPE(object)->tp_name;
+  return type.rfind("numpy.complex", 0) == 0 || type == "numpy.clongdouble";
+}
+
 class Reader {
  public:
   Reader(const std::string& kernel, const Parameter& parameter, PyObject* object, std::uint64_t* word)
@@ -33,6 +39,7 @@ class Reader {
       value = PyFloat_AS_DOUBLE(object_);
     } else {
       if (PyLong_CheckExact(object_) == 0 && IsTensor(object_)) return Refuse("a number, no tensor");
+      if (IsNumpyComplex(object_)) return Refuse("a real number");
       value = PyFloat_AsDouble(object_);
       if (value == -1 && PyErr_Occurred() != nullptr) return Refuse("a number");
     }

@@ -148,6 +148,18 @@ PyObject* FindAttribute(PyObject* object, PyObject* name) {
   return found;
 }
 
+/// True for numpy's masked arrays, whose buffer has the masked elements, too. Where one is, numpy.ma was imported.
+bool IsMasked(PyObject* object) {
+  if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0) return false;
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* masked = PyDict_GetItemString(modules, "numpy.ma");
+  PyObject* type = masked == nullptr ? nullptr : PyObject_GetAttrString(masked, "MaskedArray");
+  const int is_masked = type == nullptr ? 0 : PyObject_IsInstance(object, type);
+  Py_XDECREF(type);
+  if (is_masked < 0 || type == nullptr) PyErr_Clear();
+  return is_masked > 0;
+}
+
 bool TypeError(const std::string& message) {
   PyErr_SetString(PyExc_TypeError, message.c_str());
   return false;
@@ -386,6 +398,9 @@ bool TensorRef::Read(PyObject* object) {
     return FromCudaArrayInterface(interface);
   if (PyErr_Occurred() != nullptr) return false;
   if (PyObject_CheckBuffer(object) != 0) {
+    if (IsMasked(object)) {
+      return TypeError("a masked array, and kernels do not take masks: pass its .data, or .filled(value)");
+    }
     if (FromBuffer(object)) return true;
   } else if (PyObject* method = FindAttribute(object, Names::Get().dlpack)) {
     Py_DECREF(method);
