@@ -327,7 +327,33 @@ def test_what_kernel_and_declaration_do_not_agree_on_is_named_in_one_line():
 def test_what_the_folder_has_wrong_is_said():
     text = COPY.format(signature=SIGNATURE, more="pass", decorator="@ct.kernel", fields="axes={'TILE': [64]}")
     expect_refusal(Exported({"a.py": text, "out/manifest.json": "{"}, "a.py:copy"), "out/manifest.json is not a manifest", "remove it")
+    expect_refusal(Exported({"a.py": text, "out/manifest.json": '{"my": "config"}'}, "a.py:copy"),
+                   "is not a manifest: it has no 'name'", "remove it")
     expect_refusal(Exported({"a.py": text, "out": "a file"}, "a.py:copy"), "a.py:copy: ", "File exists: 'out'")
+
+
+def hand_written(name):
+    """A bundle for the CPU device alone."""
+    manifest = {"tuneonce_bundle": 1, "name": name, "dims": ["N"],
+                "parameters": [tensor("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out")],
+                "axes": [{"name": "TILE", "values": [64]}], "baseline": {"TILE": 64}, "variants": [{
+                    "name": "cpu", "source": "cpu_cpp", "symbol": "copy", "parameters": ["x", "y"], "defines": ["TILE"],
+                    "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "copy.cpu.cc"}]}]}
+    code = ("static void copy(const tuneonce_block&, const float* x, float* y) {\n"
+            "  for (int i = 0; i < TILE; ++i) y[i] = x[i];\n}\nTUNEONCE_CPU_KERNEL(copy);\n")
+    return {"out/manifest.json": json.dumps(manifest), "out/copy.cpu.cc": code}
+
+
+def test_a_bundle_that_others_wrote_is_kept():
+    text = COPY.format(signature=SIGNATURE, more="pass", decorator="@ct.kernel", fields="axes={'TILE': [64]}")
+    added = accepted(Exported({"a.py": text, **hand_written("copy")}, "a.py:copy"))
+    assert set(added.variants) > {"cpu"}, added.variants
+    assert added.variants["cpu"]["artifacts"] == [{"file": "copy.cpu.cc"}]
+    files = hand_written("nanb")
+    other = Exported({"a.py": text, **files}, "a.py:copy")
+    expect_refusal(other, "is the manifest of the kernel 'nanb', and 'copy' was to be exported", "export to another folder")
+    assert (other.root / "out/manifest.json").read_text() == files["out/manifest.json"]
+    assert sorted(file.name for file in (other.root / "out").iterdir()) == ["copy.cpu.cc", "manifest.json"]
 
 
 def test_tensors_that_are_alike_are_declared_at_once():

@@ -141,6 +141,7 @@ class Autotuner(_tuneonce._FunctionCaller):
         path = pathlib.Path(folder)
         try:
             declaration = last[0].declaration()
+            exporter.known_manifest(path / "manifest.json", self.name)
             path.mkdir(parents=True, exist_ok=True)
             declaration, variants = exporter_of_cutile.export(self.fn, self.name, declaration, path, bytecode_version)
             exporter.write(path, self.name, declaration, path, variants)

@@ -6,7 +6,7 @@ import json
 import pathlib
 import shutil
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from tuneonce.export import classified, kernel_spec, stub_log, stub_modules
 from tuneonce.export.declaration import Declaration
@@ -15,18 +15,17 @@ from tuneonce.export.declaration_error import DeclarationError
 
 def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathlib.Path,
           exported: List[Dict[str, Any]]) -> None:
-    """Writes the manifest, keeping the variants of other exporters that it has. Exits, with the manifest as it was, if the
-    bundle would not load: what is wrong is said now, in the words of who would load it."""
+    """Writes the manifest, keeping the variants that others made. Exits, with the manifest as it was, if it is of another
+    kernel, or if the bundle would not load: what is wrong is said now, in the words of who would load it."""
     import tuneonce
     manifest_path = folder / "manifest.json"
     variants = list(exported)
     before = manifest_path.read_text() if manifest_path.exists() else None
-    if before is not None:
-        try:
-            known = json.loads(before)
-        except ValueError as error:
-            raise SystemExit(f"{manifest_path} is not a manifest: {error}; remove it, or export to another folder") from None
-        replaced = {"cpu", *(v["name"] for v in exported)}
+    known = known_manifest(manifest_path, name)
+    if known is not None:
+        replaced = {v["name"] for v in exported}
+        if declaration.cpu is not None:
+            replaced.add("cpu")
         again = {(v["source"], json.dumps(v.get("targets"))) for v in exported}  # Whatever extents it was exported for before.
         if "backend" not in declaration.axes:  # Triton's Tile IR, for which an earlier export added the axis.
             replaced |= {v["name"] for v in known["variants"] if v.get("backend") == "triton_tile"}
@@ -48,6 +47,25 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
         else:
             manifest_path.write_text(before)
         raise SystemExit(f"'{name}' was not exported: {error}")
+
+
+def known_manifest(path: pathlib.Path, name: str) -> Optional[Dict[str, Any]]:
+    """Returns the manifest that a kernel's export adds to, or None. Exits if the file is something else."""
+    if not path.exists():
+        return None
+    otherwise = "remove it, or export to another folder"
+    try:
+        known = json.loads(path.read_text())
+    except ValueError as error:
+        raise SystemExit(f"{path} is not a manifest: {error}; {otherwise}") from None
+    fields = ("name", "parameters", "variants")
+    missing = [field for field in fields if not isinstance(known, dict) or field not in known]
+    if missing:
+        raise SystemExit(f"{path} is not a manifest: it has no '{missing[0]}'; {otherwise}")
+    if known["name"] != name:
+        raise SystemExit(f"{path} is the manifest of the kernel '{known['name']}', and '{name}' was to be exported; "
+                         f"{otherwise}")
+    return dict(known)
 
 
 def with_parts(declaration: Declaration, known: List[Dict[str, Any]], variants: List[Dict[str, Any]]) -> Declaration:
@@ -119,6 +137,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
     kernel, name, declaration, file = kernel_spec.find(spec, arguments.declaration)
     has_key = declaration.key is not None
     folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
+    known_manifest(folder / "manifest.json", name)  # Before a file of it is replaced.
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     ptx: Dict[str, List[str]] = {}

@@ -92,6 +92,7 @@ class Autotuner(_tuneonce._GridCaller, triton_autotuner.Autotuner):  # type: ign
         name, path = self.function.__name__, pathlib.Path(folder)
         try:
             declaration = last[0].declaration()
+            exporter.known_manifest(path / "manifest.json", name)
             path.mkdir(parents=True, exist_ok=True)
             target = triton_driver.active.get_current_target().arch
             declaration, variants, _ = exporter_of_triton.export(self, name, declaration, path, capabilities or [target], source)
