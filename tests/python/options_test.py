@@ -4,6 +4,7 @@ BUNDLES_FOLDER [NAME ...]. Needs tuneonce and numpy."""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,40 @@ def test_options_of_another_type_are_refused_in_one_line():
     assert set(os.listdir()) == before, "no file is made by a wrong option"
 
 
+def test_calls_of_another_form_are_refused_in_one_line():
+    kernel, norm = load(store="memory"), tuneonce.load(folder / "rms_norm", "cpu", store="memory")
+    surrogate = "\udce9"
+    wrong = [
+        (TypeError, "shapes is a list of shapes, not None", lambda: kernel.warmup(None)),
+        (TypeError, "shapes is a list of shapes, not {'M': 16, 'N': 64}", lambda: kernel.warmup({"M": 16, "N": 64})),
+        (ValueError, "a shape needs one value per dim (M, N), not (1, 2, 3)", lambda: kernel.warmup([(1, 2, 3)])),
+        (TypeError, "M is an int, not 'a'", lambda: kernel.warmup([{"M": "a", "N": 64}])),
+        (TypeError, "eps is an int, float or bool, not 'a'", lambda: norm.warmup([{"M": 4, "N": 64, "eps": "a"}])),
+        (TypeError, "dtypes is a dict {tensor: dtype}, not 1", lambda: kernel.explain({"M": 3}, 1)),
+        (TypeError, "a dtype is a str, not 1", lambda: kernel.explain({"M": 3}, {"x": 1})),
+        (ValueError, "a stream is the address of a CUDA stream, not 1180591620717411303424", lambda: kernel(stream=2**70)),
+        (TypeError, "warmup_all takes (kernels, deadline, stream, on_progress), and has no keyword 'foo'",
+         lambda: tuneonce.warmup_all([], foo=3)),
+        (TypeError, "warmup_all takes (kernels, deadline, stream, on_progress), and kernels is missing", tuneonce.warmup_all),
+        (TypeError, "warmup_all got two values for kernels", lambda: tuneonce.warmup_all([], kernels=[])),
+        (TypeError, "kernels is a list of pairs (TunedKernel, shapes), or a dict of them, not 3", lambda: tuneonce.warmup_all(3)),
+        (TypeError, "disable_autotune takes (disable), not 2 arguments", lambda: tuneonce.disable_autotune(True, True)),
+        (TypeError, "Bundle takes (folder), not 2 arguments", lambda: tuneonce.Bundle("softmax", "cpu")),
+        (TypeError, "target is a str, not 3", lambda: tuneonce.families.dense_matmul(3)),
+        (TypeError, "M is an int, not 'x'", lambda: tuneonce.families.dense_matmul("sm_90", M="x")),
+        (ValueError, "selection_group is a str without lone surrogates, not '\\udce9'", lambda: load(selection_group=surrogate)),
+        (ValueError, "device is a str without lone surrogates", lambda: tuneonce.load("softmax", surrogate)),
+        (TypeError, "TunedKernel has no keyword '\\udce9'", lambda: load(**{surrogate: 1})),
+        (ValueError, "mode is 'tune_on_miss', ", lambda: load(mode=surrogate)),
+    ]
+    for error, words, call in wrong:
+        expect(error, words, call)
+        try:
+            call()
+        except error as e:
+            assert "\n" not in str(e), e
+
+
 def test_objects_that_were_not_initialized_are_refused():
     from tuneonce import _tuneonce
     bundle, configs = tuneonce.Bundle.__new__(tuneonce.Bundle), _tuneonce._ConfigSet.__new__(_tuneonce._ConfigSet)
@@ -74,6 +109,25 @@ def test_objects_that_were_not_initialized_are_refused():
     for use in (lambda: bundle.name, lambda: repr(bundle), bundle.check, lambda: tuneonce.TunedKernel(bundle, "cpu"), configs.size,
                 compile_.wait):
         expect(TypeError, "was not initialized: its __init__ was not called", use)
+
+
+def test_files_whose_names_are_not_utf_8_are_files():
+    with tempfile.TemporaryDirectory() as path:
+        there = os.path.join(path, os.fsdecode(b"lat\xe9"))
+        shutil.copytree(folder / "softmax", there)
+        store = os.path.join(there, "store.db")
+        for bundle in (there, pathlib.Path(there)):
+            kernel = tuneonce.load(bundle, "cpu", store=store)
+            kernel(*arguments())
+        assert tuneonce.Bundle(there).name == "softmax" and kernel.counters()["stored_hits"] == 1
+        assert len(tuneonce.records(store)) == len(tuneonce.records(pathlib.Path(store))) == 1
+        assert tuneonce.families.classify(there)["kernel"] == "softmax"
+        report = tuneonce.report(store)
+        report.save(os.path.join(there, "page.html"))
+        assert "| softmax |" in report.markdown() and "lat\\xe9" in repr(report), report
+        assert {b"store.db", b"page.html"} <= set(os.listdir(os.path.join(os.fsencode(path), b"lat\xe9")))
+        expect(tuneonce.NotFoundError, "lat\\xe9/none", lambda: tuneonce.load(there + "/none", "cpu"))
+        expect(tuneonce.NotFoundError, "lat\\xe9/none.db", lambda: tuneonce.records(there + "/none.db"))
 
 
 def test_what_counts_as_an_int_or_a_number_is_taken():

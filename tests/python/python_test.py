@@ -493,6 +493,9 @@ def test_a_trace_of_what_a_block_tuned_is_written_also_if_it_raises():
             pass
         names = [event.get("name", "") for event in json.loads(path.read_text())["traceEvents"]]
         assert any(name.startswith("compile") for name in names) and "search softmax" in names, names
+        with open(path) as opened:  # Its number would be written to, and closed.
+            expect(TypeError, "path is a path (str or os.PathLike), not ", tuneonce.trace(opened.fileno()).__enter__)
+            assert opened.read(1)
         with tuneonce.trace(path):
             pass
         assert not any(e.get("name", "").startswith("search") for e in json.loads(path.read_text())["traceEvents"])

@@ -49,6 +49,9 @@ def test_a_result_is_a_page_a_table_and_markdown():
         file = pathlib.Path(folder, "report.html")
         report.save(file)
         assert file.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+        with open(file) as opened:  # Its number would be written to, and closed.
+            expect(TypeError, "path is a path (str or os.PathLike), not ", lambda: report.save(opened.fileno()))
+            assert opened.read(1)
     assert repr(report) == "<Report of result 1>"
 
 

@@ -54,9 +54,9 @@ py::dict ExampleOf(const Bundle& bundle) {
 }  // namespace
 
 Bundle LoadBundle(const py::object& folder_or_name) {
-  if (py::isinstance<py::str>(folder_or_name)) return ValueOrThrow(Bundle::Load(folder_or_name.cast<std::string>()));
   std::string folder = PathOf("bundle", folder_or_name);
-  if (folder.find('/') == std::string::npos) folder.insert(0, "./");  // pathlib drops it.
+  const bool is_text = py::isinstance<py::str>(folder_or_name);
+  if (!is_text && folder.find('/') == std::string::npos) folder.insert(0, "./");  // pathlib drops it.
   return ValueOrThrow(Bundle::Load(folder));
 }
 
@@ -64,8 +64,11 @@ void AddBundle(py::module_& module) {
   py::class_<Bundle>(
       module, "Bundle",
       "A kernel with its space and code, in a folder with a manifest.json. `folder` is as in tuneonce.load.")
-      .def(py::init([](const py::object& folder) { return LoadBundle(folder); }), py::arg("folder"),
-           "Reads a bundle. Raises LookupError for a missing one and ValueError for an invalid manifest.")
+      .def(
+          py::init([](const py::args& args, const py::kwargs& keywords) {
+            return LoadBundle(ReadCall("Bundle", {"folder"}, 1, args, keywords)[0]);
+          }),
+          "Bundle(folder) reads a bundle. Raises LookupError for a missing one and ValueError for an invalid manifest.")
       .def_property_readonly(
           "name", [](const Bundle& bundle) { return bundle.definition().name(); }, "The kernel's name.")
       .def_property_readonly(

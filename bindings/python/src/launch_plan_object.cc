@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "python_text.h"
 #include "result_object.h"
 #include "strict_value.h"
 #include "tuneonce/plugin/record_store.h"
@@ -59,7 +60,7 @@ py::object LaunchPlanObject(const LaunchPlan& plan) {
                           py::arg("reason") = std::string(LaunchPlanName(plan.reason)),
                           py::arg("origin") = std::string(LaunchPlanName(plan.origin)), py::arg("match") = match,
                           py::arg("config") = config, py::arg("variant") = plan.variant, py::arg("key") = plan.key,
-                          py::arg("detail") = plan.detail, py::arg("record") = record,
+                          py::arg("detail") = TextFrom(plan.detail), py::arg("record") = record,
                           py::arg("miss") = NameOf(plan.miss));
 }
 
@@ -67,7 +68,7 @@ TunedKernel::NamedConfig NamedConfigOf(const py::dict& config) {
   TunedKernel::NamedConfig named;
   for (const auto& [name, value] : config) {
     if (!py::isinstance<py::str>(name)) throw py::type_error("a config is a dict {axis: value}");
-    auto axis = name.cast<std::string>();
+    auto axis = TextOf("an axis", name);
     if (py::isinstance<py::bool_>(value)) {  // Before int, which it is as well.
       named.emplace_back(std::move(axis), value.cast<bool>());
     } else if (py::isinstance<py::int_>(value)) {
@@ -76,7 +77,8 @@ TunedKernel::NamedConfig NamedConfigOf(const py::dict& config) {
     } else if (py::isinstance<py::float_>(value)) {
       named.emplace_back(std::move(axis), value.cast<double>());
     } else if (py::isinstance<py::str>(value)) {
-      named.emplace_back(std::move(axis), value.cast<std::string>());
+      std::string text = TextOf(axis.c_str(), value);
+      named.emplace_back(std::move(axis), std::move(text));
     } else {
       throw py::type_error("the axis '" + axis + "': the value must be an int, float, bool or str");
     }

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,13 +18,13 @@
 #include "inspect/doctor.h"
 #include "inspect/runtime_settings.h"
 #include "inspect/shown_family.h"
+#include "live_caller_type.h"
 #include "policy_keywords.h"
 #include "python_status.h"
 #include "report/records_json.h"
 #include "report_text.h"
 #include "strict_value.h"
 #include "tile_ir_compile.h"
-#include "live_caller_type.h"
 #include "tuned_kernel_type.h"
 #include "tuneonce/geometry.h"
 #include "tuneonce/plugin/sqlite_store.h"
@@ -42,24 +43,32 @@ void CheckGrid(const std::string& pattern, const std::vector<std::string>& field
   ThrowIfError(used->CheckTiles(num_tiles));
 }
 
+std::map<std::string, std::int64_t> ExtentsOf(const py::dict& given) {
+  std::map<std::string, std::int64_t> extents;
+  for (const auto& [key, extent] : given) {
+    const std::string dim = TextOf("the name of an extent", key);
+    extents[dim] = IntegerOf(dim.c_str(), extent, std::numeric_limits<std::int64_t>::min());
+  }
+  return extents;
+}
+
 /// `targets`: empty for all that are known.
-std::string FamilyJson(const std::string& name, const std::vector<std::string>& targets,
-                       const std::map<std::string, std::int64_t>& extents) {
+std::string FamilyJson(const py::object& family, const py::list& targets, const py::dict& extents) {
   std::vector<Target> named;
-  for (const std::string& target : targets) named.push_back(ValueOrThrow(Target::Named(target)));
-  return ValueOrThrow(ShownFamily::Of(name, std::move(named), extents)).Json();
+  for (py::handle target : targets) named.push_back(ValueOrThrow(Target::Named(TextOf("target", target))));
+  return ValueOrThrow(ShownFamily::Of(TextOf("family", family), std::move(named), ExtentsOf(extents))).Json();
 }
 
 /// `target`: empty for ClassifiedBundle's selection.
-std::string ClassifyJson(const std::string& bundle, const std::string& target,
-                         const std::map<std::string, std::int64_t>& extents,
+std::string ClassifyJson(const py::object& bundle, const py::object& target, const py::dict& extents,
                          const std::map<std::string, std::vector<std::string>>& ptx) {
   ClassifiedBundle::Options options;
-  if (!target.empty()) options.target = ValueOrThrow(Target::Named(target));
-  options.dims = extents;
+  const std::string on = TextOf("target", target);
+  if (!on.empty()) options.target = ValueOrThrow(Target::Named(on));
+  options.dims = ExtentsOf(extents);
   options.ptx = ptx;
   options.runtime = Runtime::Default();
-  return ValueOrThrow(ClassifiedBundle::Of(ValueOrThrow(Bundle::Load(bundle)), options)).Json();
+  return ValueOrThrow(ClassifiedBundle::Of(ValueOrThrow(Bundle::Load(PathOf("bundle", bundle))), options)).Json();
 }
 
 Result<std::string> RecordsAsJson(const std::string& path) {
@@ -111,8 +120,16 @@ PYBIND11_MODULE(_tuneonce, module) {
   module.def("_begin_trace", [] { Runtime::Default()->BeginTrace(); });
   module.def("_end_trace", [] { return Runtime::Default()->EndTrace(); });
   module.def("_records_json", &RecordsJson, py::arg("path"));
-  module.def("disable_autotune", &DisableAutotune, py::arg("disable") = true,
-             "Kernels made from now on launch their baselines: nothing is measured or stored.");
+  py::options options;
+  options.disable_function_signatures();
+  module.def(
+      "disable_autotune",
+      [](const py::args& args, const py::kwargs& keywords) {
+        const py::object disable = ReadCall("disable_autotune", {"disable"}, 0, args, keywords)[0];
+        DisableAutotune(disable ? disable : py::bool_(true));
+      },
+      "disable_autotune(disable=True)\n--\n\nKernels made from now on launch their baselines: nothing is measured or "
+      "stored.");
 }
 
 }  // namespace tuneonce::python

@@ -11,6 +11,7 @@
 #include "inspect/runtime_settings.h"
 #include "python_ranks.h"
 #include "python_status.h"
+#include "python_text.h"
 #include "store_argument.h"
 #include "strict_value.h"
 #include "tuneonce/plugin/option_table.h"
@@ -118,7 +119,7 @@ KernelKeywords ReadKernelKeywords(py::handle keywords) {
   std::vector<std::pair<std::string, py::handle>> given;
   if (keywords) {
     for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(keywords)) {
-      auto name = key.cast<std::string>();
+      auto name = LineOf(key);
       if (name == "bundle" || name == "device") continue;
       if (FindObjectKeyword(name) == nullptr && FindOption(name) == nullptr) {  // Before a store is opened.
         std::string names = "bundle, device";
@@ -145,7 +146,7 @@ SearchOptions ReadSearchKeywords(const py::dict& keywords) {
   AutotunePolicy policy;
   policy.search = SearchOptions();
   for (const auto& [key, given] : keywords) {
-    auto name = key.cast<std::string>();
+    auto name = LineOf(key);
     const Option* option = FindOption(name);
     if (name == "timer") {
       if (!given.is_none()) policy.search.timer = TimerNamed(given);

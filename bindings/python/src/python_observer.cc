@@ -4,6 +4,7 @@
 
 #include "python_signals.h"
 #include "python_status.h"
+#include "python_text.h"
 #include "result_object.h"
 #include "strict_value.h"
 
@@ -62,7 +63,7 @@ void PythonObserver::OnRefusedMiss(const std::string& kernel, const std::string&
 }
 
 void PythonObserver::OnWarning(const std::string& line) {
-  Tell("on_warning", [&] { return py::make_tuple(line); });
+  Tell("on_warning", [&] { return py::make_tuple(TextFrom(line)); });
 }
 
 }  // namespace tuneonce::python

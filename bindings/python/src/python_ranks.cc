@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "python_signals.h"
+#include "python_text.h"
 #include "strict_value.h"
 
 namespace tuneonce::python {
@@ -18,10 +19,8 @@ Status StatusOfRaised(py::error_already_set& error) {
     EndCallBy(error);
     return CancelledError("the ranks' group was interrupted");
   }
-  const std::string words = py::str(error.value()).cast<std::string>();
-  const std::string type = py::str(error.type().attr("__name__")).cast<std::string>();
-  if (error.matches(PyExc_TimeoutError)) return DeadlineExceededError(type + ": " + words);
-  return UnavailableError("the ranks' group raised " + type + ": " + words);
+  if (error.matches(PyExc_TimeoutError)) return DeadlineExceededError(LineOf(error));
+  return UnavailableError("the ranks' group raised " + LineOf(error));
 }
 
 /// Calls `call` with the GIL. An exception, or a result of another type, is an error.

@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "python_text.h"
+
 namespace tuneonce::python {
 namespace {
 
@@ -40,12 +42,12 @@ void AddExceptions(pybind11::module_& module) {
 }
 
 PyObject* SetException(const Status& status) {
-  PyErr_SetString(Exceptions().at(status.code()), status.message().c_str());
+  PyErr_SetObject(Exceptions().at(status.code()), TextFrom(status.message()).ptr());
   return nullptr;
 }
 
 pybind11::object ExceptionOf(const Status& status) {
-  return pybind11::handle(Exceptions().at(status.code()))(status.message());
+  return pybind11::handle(Exceptions().at(status.code()))(TextFrom(status.message()));
 }
 
 }  // namespace tuneonce::python

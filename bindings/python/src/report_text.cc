@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "python_status.h"
+#include "python_text.h"
 #include "report_page/report_data.h"
 #include "report_page/report_tables.h"
 
@@ -43,7 +44,7 @@ void AddReportText(py::module_& module) {
           py::gil_scoped_release release;
           text.emplace(ReportText(form, paths, results, kernel));
         }
-        return ValueOrThrow(*std::move(text));
+        return TextFrom(ValueOrThrow(*std::move(text)));
       },
       py::arg("form"), py::arg("paths"), py::arg("results"), py::arg("kernel"));
 }

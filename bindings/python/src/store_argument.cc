@@ -32,13 +32,13 @@ std::shared_ptr<RecordStore> OpenFile(py::handle path, bool read_only) {
   return ValueOrThrow(SqliteStore::Open(std::move(options)));
 }
 
-bool IsAddress(py::handle given) { return py::isinstance<py::str>(given) && NamesFleet(given.cast<std::string>()); }
+bool IsAddress(py::handle given) { return py::isinstance<py::str>(given) && NamesFleet(PathOf("store", given)); }
 
 #ifdef TUNEONCE_WITH_REDIS
 std::shared_ptr<RecordStore> OpenFleet(py::handle address) {
   const RuntimeSettings settings = RuntimeSettings::Of(*Runtime::Default());
   RedisStoreOptions options;
-  options.redis = ValueOrThrow(RedisOptions::Parse(address.cast<std::string>()));
+  options.redis = ValueOrThrow(RedisOptions::Parse(TextOf("store", address)));
   if (options.redis.password.empty()) options.redis.password = settings.redis_password;
   if (!settings.fleet_keys.empty()) options.keys = ValueOrThrow(ReadSigningKeys(settings.fleet_keys));
   options.on_refused = [](const std::string& words) { Runtime::Default()->Warn(words); };
@@ -62,7 +62,7 @@ std::shared_ptr<RecordStore> OneStoreOf(py::handle given) {
   if (given.is_none()) return nullptr;
   if (!IsPath(given)) ThrowWrongType("store", kExpected, given);
   if (IsAddress(given)) return OverFleet(nullptr, given);
-  if (py::isinstance<py::str>(given) && given.cast<std::string>() == "memory") return MakeMemoryStore();
+  if (py::isinstance<py::str>(given) && PathOf("store", given) == "memory") return MakeMemoryStore();
   return OpenFile(given, false);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "python_text.h"
+
 namespace tuneonce::python {
 namespace {
 
@@ -15,12 +17,10 @@ constexpr std::size_t kLongestShown = 60;
 
 std::string ShownValue(py::handle given) {
   const std::string of_type = "one of the type " + std::string(Py_TYPE(given.ptr())->tp_name);
-  PyObject* shown = PyObject_Repr(given.ptr());  // ValueError for an int of thousands of digits.
-  const char* utf8 = shown == nullptr ? nullptr : PyUnicode_AsUTF8(shown);
-  std::string text = utf8 == nullptr ? of_type : utf8;
-  Py_XDECREF(shown);
-  PyErr_Clear();
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  PyObject* repr = PyObject_Repr(given.ptr());  // ValueError for an int of thousands of digits.
+  if (repr == nullptr) PyErr_Clear();
+  const auto shown = py::reinterpret_steal<py::object>(repr);
+  const std::string text = shown ? LineOf(shown) : of_type;
   return text.size() > kLongestShown ? of_type : text;
 }
 
@@ -61,13 +61,17 @@ double NumberOf(const char* name, py::handle given) {
 
 std::string TextOf(const char* name, py::handle given) {
   if (PyUnicode_Check(given.ptr()) == 0) ThrowWrongType(name, "a str", given);
-  return given.cast<std::string>();
+  Py_ssize_t size = 0;
+  const char* utf8 = PyUnicode_AsUTF8AndSize(given.ptr(), &size);
+  if (utf8 != nullptr) return {utf8, static_cast<std::size_t>(size)};
+  PyErr_Clear();
+  throw py::value_error(std::string(name) + " is a str without lone surrogates, not " + ShownValue(given));
 }
 
 std::string PathOf(const char* name, py::handle given) {
   bool is_path = PyUnicode_Check(given.ptr()) != 0 || py::hasattr(given, "__fspath__");
   if (!is_path) ThrowWrongType(name, "a path (str or os.PathLike)", given);
-  return py::module_::import("os").attr("fsdecode")(given).cast<std::string>();
+  return py::module_::import("os").attr("fsencode")(given).cast<std::string>();
 }
 
 std::size_t WordOf(const char* name, py::handle given, const std::vector<std::string>& words) {
@@ -76,9 +80,31 @@ std::size_t WordOf(const char* name, py::handle given, const std::vector<std::st
     all += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + ("'" + words[i] + "'");
   }
   if (PyUnicode_Check(given.ptr()) == 0) ThrowWrongType(name, all, given);
-  auto found = std::find(words.begin(), words.end(), given.cast<std::string>());
+  auto found = std::find(words.begin(), words.end(), LineOf(given));
   if (found == words.end()) throw py::value_error(std::string(name) + " is " + all + ", not " + ShownValue(given));
   return static_cast<std::size_t>(found - words.begin());
+}
+
+std::vector<py::object> ReadCall(const char* function, const std::vector<const char*>& names, std::size_t num_required,
+                                 const py::args& args, const py::kwargs& keywords) {
+  std::vector<py::object> values(names.size());
+  std::string all;
+  for (const char* name : names) all += (all.empty() ? "" : ", ") + std::string(name);
+  const std::string takes = std::string(function) + " takes (" + all + ")";
+  if (args.size() > names.size()) throw py::type_error(takes + ", not " + std::to_string(args.size()) + " arguments");
+  for (std::size_t i = 0; i < args.size(); ++i) values[i] = args[i];
+  for (const auto& [key, value] : keywords) {
+    const std::string name = LineOf(key);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) throw py::type_error(takes + ", and has no keyword '" + name + "'");
+    py::object& place = values[static_cast<std::size_t>(found - names.begin())];
+    if (place) throw py::type_error(std::string(function) + " got two values for " + name);
+    place = py::reinterpret_borrow<py::object>(value);
+  }
+  for (std::size_t i = 0; i < num_required; ++i) {
+    if (!values[i]) throw py::type_error(takes + ", and " + names[i] + " is missing");
+  }
+  return values;
 }
 
 }  // namespace tuneonce::python

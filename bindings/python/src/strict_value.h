@@ -20,11 +20,17 @@ std::int64_t IntegerOf(const char* name, pybind11::handle given, std::int64_t le
                        std::int64_t most = std::numeric_limits<std::int64_t>::max());
 /// A finite number from 0 on: an int or float, but no truth value.
 double NumberOf(const char* name, pybind11::handle given);
+/// A text that has a form in UTF-8.
 std::string TextOf(const char* name, pybind11::handle given);
-/// A text, or a path (os.PathLike), as a file's name.
+/// A text, or a path (os.PathLike), as the bytes of a file's name.
 std::string PathOf(const char* name, pybind11::handle given);
 /// The place of a text in `words`.
 std::size_t WordOf(const char* name, pybind11::handle given, const std::vector<std::string>& words);
+
+/// Reads the arguments of a function, whose first `num_required` names need a value. Those without a value are null.
+std::vector<pybind11::object> ReadCall(const char* function, const std::vector<const char*>& names,
+                                       std::size_t num_required, const pybind11::args& args,
+                                       const pybind11::kwargs& keywords);
 
 /// A value as a message shows it: its repr, or "one of the type T" where that is long or fails. Throws nothing.
 std::string ShownValue(pybind11::handle given);

@@ -9,6 +9,7 @@
 #include "kernel_call.h"
 #include "launch_plan_object.h"
 #include "python_signals.h"
+#include "python_text.h"
 #include "stream_argument.h"
 #include "strict_value.h"
 #include "tuned_kernel_object.h"
@@ -59,7 +60,7 @@ PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
       callback = [&](std::size_t done, const Status& outcome) {
         py::gil_scoped_acquire gil;
         CallBack([&] {
-          py::object error = outcome.ok() ? py::object(py::none()) : py::object(py::str(outcome.message()));
+          py::object error = outcome.ok() ? py::object(py::none()) : py::object(TextFrom(outcome.message()));
           py::reinterpret_borrow<py::object>(on_done)(done, error);
         });
       };
@@ -257,7 +258,8 @@ PyMethodDef tuned_kernel_methods[] = {
     {"freeze", Freeze, METH_NOARGS,
      "freeze($self, /)\n--\n\nEnds all tuning. Later misses run the fallback config and are counted."},
     {"frozen_misses", FrozenMisses, METH_NOARGS,
-     "frozen_misses($self, /)\n--\n\nReturns the keys that missed since freeze() outside captures, as a list of texts."},
+     "frozen_misses($self, /)\n--\n\nReturns the keys that missed since freeze() outside captures, as a list of "
+     "texts."},
     {"counters", CountersOf, METH_NOARGS,
      "counters($self, /)\n--\n\nReturns the counters of events since the kernel was made, as a dict "
      "(tuneonce.Counters)."},

@@ -89,7 +89,7 @@ def classify(bundle: Union[str, "os.PathLike[str]"], target: str = "", *, ptx: O
     per byte, in place of the example's. `ptx`: texts of variants whose files are cubins, by name."""
     from tuneonce import _tuneonce
     texts = {name: list(each) for name, each in (ptx or {}).items()}
-    classified: Dict[str, Any] = json.loads(_tuneonce._classify_json(os.fspath(bundle), target, extents, texts))
+    classified: Dict[str, Any] = json.loads(_tuneonce._classify_json(bundle, target, extents, texts))
     return classified
 
 

@@ -5,9 +5,10 @@ import json
 import os
 from typing import Any, List, Tuple, Union
 
+from tuneonce.paths import Path, path_of
 from tuneonce.result import TuningRecord
 
-Source = Union[str, "os.PathLike[str]", TuningRecord[Any]]
+Source = Union[Path, TuningRecord[Any]]
 
 # Height of a notebook's cell, in which the page scrolls.
 _HEIGHT_PX = 720
@@ -24,7 +25,7 @@ class Report:
     def _text(self, form: str) -> str:
         from tuneonce import _tuneonce
 
-        return _tuneonce._report_text(form, self._paths, self._results, self._kernel)
+        return _tuneonce._report_text(form, [os.fsencode(path) for path in self._paths], self._results, self._kernel)
 
     def html(self) -> str:
         """Returns the page as one self-contained HTML text."""
@@ -38,14 +39,15 @@ class Report:
         """Returns a Markdown table with a row per search, and the failures."""
         return self._text("markdown")
 
-    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def save(self, path: Path) -> None:
         """Writes the page to `path`."""
         page = self.html()
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path_of("path", path), "w", encoding="utf-8") as file:
             file.write(page)
 
     def __repr__(self) -> str:
-        names = [path or "the user's store" for path in self._paths] + [name for name, _ in self._results]
+        paths = [os.fsencode(path).decode(errors="backslashreplace") for path in self._paths]
+        names = [path or "the user's store" for path in paths] + [name for name, _ in self._results]
         return f"<Report of {', '.join(names)}>"
 
     def _repr_html_(self) -> str:
@@ -66,5 +68,5 @@ def report(*sources: Source, kernel: str = "") -> Report:
             file = {"format": "tuneonce-records", "version": 7, "records": [source.to_json()]}
             results.append((f"result {len(results) + 1}", json.dumps(file)))
         else:
-            paths.append(os.fspath(source))
+            paths.append(os.fsdecode(source))
     return Report(paths if sources else [""], results, kernel)
