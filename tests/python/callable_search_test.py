@@ -1,11 +1,18 @@
 #!/usr/bin/env python3
 """exhaustive_search over callables, on the CPU device: callable_search_test.py BUNDLES_FOLDER [NAME ...]. Needs tuneonce
 and numpy."""
+import ctypes
+import dataclasses
+import functools
+import math
 import os
 import pathlib
+import re
 import signal
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy as np
@@ -61,6 +68,270 @@ def test_a_search_with_a_store_is_remembered():
         kernels = [record.kernel for record in tuneonce.records(store)]
         assert sorted(set(kernels)) == ["named", "other", "scaled"], kernels
         assert any(record.key == "0=1024 float32, 1=1024 float32, 2=1" for record in tuneonce.records(store))
+
+
+def test_an_unverified_record_does_not_serve_a_search_that_verifies():
+    a, c = np.arange(64.0), np.zeros(64)
+
+    def kernel(config):
+        def run(a, c):
+            if config == "wrong":
+                c.fill(7)
+            else:
+                time.sleep(0.002)
+                np.add(a, 1, out=c)
+        return run
+
+    with tempfile.TemporaryDirectory() as folder:
+        def best(**more):
+            return tuneonce.exhaustive_search(["base", "wrong"], None, None, kernel, lambda config: (a, c), device="cpu",
+                                              quiet=True, max_rounds=5, outputs=[1], store=folder + "/store.db", **more).best.config
+        assert best(baseline="base", verify=False) == "wrong"
+        assert best(baseline="base", verify=True) == "base" and best(baseline="base") == "base"
+        expect(TypeError, "verify is True or False, not 1", lambda: best(baseline="base", verify=1))
+
+
+class Slow:
+    """A kernel that is fast for one config."""
+
+    def __init__(self, fast):
+        self.fast = fast
+
+    def __call__(self, config):
+        return slow_unless(self.fast, config)
+
+    def run(self, config):
+        return slow_unless(self.fast, config)
+
+
+calls = []
+
+
+def slow_unless(fast, config):
+    def run(*arguments):
+        calls[0] += 1
+    return run
+
+
+def first():
+    calls[0] += 1
+
+
+def second():
+    calls[0] += 1 + 0
+
+
+def launches(kernel, store, space=("x", "y"), arguments=lambda config: (), **more):
+    calls[:] = [0]
+    tuneonce.exhaustive_search(list(space), None, None, kernel, arguments, device="cpu", quiet=True, max_rounds=2, store=store,
+                               name="k", **more)
+    return calls[0]
+
+
+def test_a_remembered_search_is_of_all_that_its_kernel_refers_to():
+    def edited():
+        class Edited:
+            def __call__(self, config):
+                return first
+        return Edited
+
+    def with_class_attribute(kernel):
+        class Fast:
+            kernels = {"x": kernel}
+        return lambda config: Fast.kernels["x"]
+
+    def with_property(kernel):
+        class Of:
+            @property
+            def one(self):
+                return kernel
+        return lambda config: Of().one
+
+    def wrapping(function):
+        @functools.wraps(first)
+        def wrapper():
+            return function()
+        return wrapper
+
+    def with_attribute(value):
+        def kernel(config):
+            return first
+        kernel.value = value
+        return kernel
+
+    later = edited()
+    later.__call__ = lambda self, config: second
+    table = np.zeros(5000)
+    other = table.copy()
+    other[2500] = 1
+    class Counted:
+        """Keeps the function that it wraps, and more."""
+        def __init__(self, function, number):
+            functools.update_wrapper(self, function)
+            self.number = number
+
+    class Layout:
+        """Has what arrays have, but is none."""
+        shape, dtype = (2, 3), "float32"
+
+        def __init__(self, order):
+            self.order = order
+
+    def at(container):
+        return lambda config: container[0]
+
+    def using(value):
+        return lambda config: (first, value)[0]
+
+    def with_default(value):
+        return lambda *arguments, of=value: first()
+
+    part = functools.partial
+    pairs = [(Slow("x"), Slow("y")), (part(slow_unless, "x"), part(slow_unless, "y")), (Slow("x").run, Slow("y").run),
+             (part(lambda key, config: first, 1), part(lambda key, config: first, 2)), (edited()(), later()),
+             (at([first, second]), at([second, first])), (at((first, second)), at((second, first))),
+             (at({0: first}), at({0: second})), (using(math.sin), using(math.cos)), (using(np.add), using(np.multiply)),
+             (using(str.upper), using(str.lower)), (using(re.compile("a")), using(re.compile("b"))),
+             (using(table), using(other)),
+             (using(Counted(first, 1)), using(Counted(first, 2))), (using(Layout("C")), using(Layout("F"))),
+             (using(dataclasses.make_dataclass("D", [("a", int, 1)])), using(dataclasses.make_dataclass("D", [("a", int, 2)]))),
+             (using(1), using(1.0)), (using({1, 2}), using({1, 3})), (with_default(1), with_default(2)),
+             (wrapping(first), wrapping(second)), (with_class_attribute(first), with_class_attribute(second)),
+             (with_property(first), with_property(second)), (with_attribute(1), with_attribute(2)),
+             (functools.lru_cache(first), functools.lru_cache(second)),
+             (lambda config: lambda: first(), lambda config: lambda: second())]
+    with tempfile.TemporaryDirectory() as folder:
+        for i, (one, another) in enumerate(pairs):
+            store = f"{folder}/{i}.db"
+            assert launches(one, store, ["x"]) and launches(another, store, ["x"]), (i, "another kernel's record served")
+            assert not launches(one, store, ["x"]) and not launches(another, store, ["x"]), (i, "its own record did not serve")
+        products, store = {"x": first, "y": second}, folder + "/dict.db"
+        assert launches(lambda config: products[config], store) and not launches(lambda config: products[config], store)
+        products["x"], products["y"] = second, first
+        assert launches(lambda config: products[config], store)
+
+
+def test_a_remembered_search_is_of_its_configs_grids_hints_and_arguments():
+    def kernel(*arguments):
+        calls[0] += 1
+    table = np.zeros(5000)
+    other = table.copy()
+    other[2500] = 1
+    with tempfile.TemporaryDirectory() as folder:
+        store = folder + "/store.db"
+        for space in ([table, table + 5], [other, other + 5], [1, 2], [1.0, 2.0], [Slow("x"), Slow("y")],
+                      [Slow("y"), Slow("x")], [{"a": {1, 2}}, {"a": {3}}], [{"a": {1, 2}}, {"a": {4}}]):
+            assert launches(kernel, store, space) and not launches(kernel, store, space), space
+        for arguments in (lambda config: (config,), lambda config: (config + "z",), lambda config: (np.float32(1),),
+                          lambda config: (np.float32(2),), lambda config: ([np.zeros(3)],), lambda config: ([np.zeros(4)],),
+                          lambda config: ("y" if config == "x" else "z",)):
+            assert launches(kernel, store, arguments=arguments) and not launches(kernel, store, arguments=arguments)
+        assert not launches(kernel, store, arguments=lambda config: ([np.ones(3)],)), "an array's elements do not count"
+
+
+ANOTHER = """
+import enum, functools, sys
+import numpy as np
+import tuneonce
+
+class Kind(enum.Enum):
+    ROW, COLUMN = 1, 2
+
+class Kernel:
+    names = {"alpha", "beta", "gamma", "delta"}
+    def __init__(self):
+        self.kinds = {Kind.ROW, Kind.COLUMN}
+        self.me = self
+        self.table = np.arange(5)
+    def run(self, how, config):
+        if config in ("alpha", "beta", "gamma"):
+            return lambda: calls.append(1)
+        return lambda: calls.append(len(self.names) + np.add(1, 1))
+
+calls = []
+kernel = functools.partial(Kernel().run, {"how": print, "set": frozenset({"a", "b", "c", Kind.ROW})})
+tuneonce.exhaustive_search([kernel.func, "alpha"], None, None, lambda config: kernel(config), lambda config: (), device="cpu",
+                           quiet=True, max_rounds=2, store=sys.argv[1])
+print(len(calls))
+"""
+
+
+def test_another_process_finds_the_record_of_the_same_kernel():
+    with tempfile.TemporaryDirectory() as folder:
+        def run(seed, text=ANOTHER):
+            return int(subprocess.run([sys.executable, "-c", text, folder + "/store.db"], capture_output=True, text=True, check=True,
+                                      env={**os.environ, "PYTHONHASHSEED": seed}).stdout)
+        assert run("1") > 0
+        assert run("2") == 0 and run("3", "\n\n" + ANOTHER) == 0, "neither hashes nor lines count"
+        assert run("4", ANOTHER.replace("np.add(1, 1)", "np.add(1, 2)")) > 0
+        assert run("5", ANOTHER.replace("np.arange(5)", "np.arange(6)")) > 0
+
+
+def test_a_kernel_that_no_other_process_can_compare_is_not_remembered():
+    lock = threading.Lock()
+    store = dict(space=["x"], store="memory")
+    expect(TypeError, "the search of 'k' cannot be remembered: 'kernel.lock' is of type lock, whose state pickle cannot take; "
+                      "leave out store", lambda: launches(lambda: lock, **store))
+    code = ctypes.CDLL(None)
+    expect(TypeError, "'kernel.code' is of type CDLL", lambda: launches(lambda: code.abs, **store))
+    expect(TypeError, "'kernel' is of type TunedKernel",
+           lambda: launches(tuneonce.load(pathlib.Path(sys.argv[1]) / "softmax", "cpu", store="memory"), **store))
+    expect(TypeError, "'arguments' is of type lock", lambda: launches(lambda: 1, arguments=lambda config: (lock,), **store))
+    assert launches(lambda *lock: first(), arguments=lambda config: (lock,), space=["x"], store=None)
+
+
+def test_a_baseline_is_the_config_of_its_type():
+    def baseline_of(space, baseline):
+        found = tuneonce.exhaustive_search(space, None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True,
+                                           max_rounds=2, baseline=baseline)
+        return found.baseline.config
+    assert type(baseline_of([1, 1.0], 1.0)) is float and type(baseline_of([1, 1.0], 1)) is int
+    assert baseline_of([{"a": 1}, {"a": True}], {"a": True})["a"] is True and baseline_of([1, 2], 2.0) == 2
+    assert baseline_of([np.arange(3), np.arange(4)], np.arange(4)).size == 4
+    expect(ValueError, "the baseline [0 1] is not a config of the search space",
+           lambda: baseline_of([np.arange(3)], np.arange(2)))
+
+
+def test_values_of_any_size_and_of_numpy_are_values_of_an_axis():
+    def listed(values, *where):
+        return [config["A"] for config in tuneonce.SearchSpace({"A": values}, where)]
+    large = [2**63, 2**63 + 1]
+    assert listed(large) == large and listed([2**63 + 1]) == [2**63 + 1] and listed([2**1100, 0.5]) == [2**1100, 0.5]
+    found = listed([np.int64(3), np.int64(4)], "A > 3")
+    assert found == [4] and type(found[0]) is np.int64
+    assert listed([np.float32(0.5), 1.0], "A == 0.5") == [0.5] and listed([float("inf"), 1.5]) == [float("inf"), 1.5]
+    assert len(listed([float("nan"), 1.5])) == 2 and listed(["\udce9", "b"]) == ["\udce9", "b"]
+    expect(ValueError, "lists the value", lambda: listed([1, 1]))
+    for name in (3, "\udce9"):
+        expect(TypeError, "the name of an axis is a str without lone surrogates, not ",
+               lambda: tuneonce.SearchSpace({name: [1]}))
+
+
+def test_what_a_search_or_a_launcher_gets_wrong_is_one_line():
+    class Silent(Exception):
+        def __str__(self):
+            raise ValueError("no text")
+
+    def raising(error):
+        def kernel(*arguments):
+            raise error
+        return kernel
+
+    def search(kernel=lambda: None, space=(1,), **more):
+        return tuneonce.exhaustive_search(list(space), None, None, kernel, lambda config: (), device="cpu", quiet=True,
+                                          max_rounds=2, **more)
+    wrong = [(TypeError, "name is a str, not 3", dict(name=3, store="memory")),
+             (TypeError, "outputs is a list of positions of arguments, not 1", dict(outputs=1)),
+             (TypeError, "outputs is a list of positions of arguments, not '1'", dict(outputs="1")),
+             (tuneonce.InternalError, "OSError: two lines \\udce9", dict(kernel=raising(OSError("two\nlines \udce9")))),
+             (tuneonce.InternalError, "the launcher: Silent", dict(kernel=raising(Silent())))]
+    for error, part, options in wrong:
+        expect(error, part, lambda: search(**options))
+        try:
+            search(**options)
+        except Exception as raised:
+            assert "\n" not in str(raised), raised
+    assert search(space=["\udce9", "a\nb"]).best.config in ("\udce9", "a\nb")
 
 
 def test_a_large_search_space_is_enumerated_quickly():

@@ -14,8 +14,10 @@
 #include "policy_keywords.h"
 #include "python_signals.h"
 #include "python_status.h"
+#include "python_text.h"
 #include "store_argument.h"
 #include "stream_argument.h"
+#include "strict_value.h"
 #include "tensor_reader.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
@@ -32,11 +34,6 @@ namespace tuneonce::python {
 namespace {
 
 namespace py = pybind11;
-
-/// "OSError: no library", without where it was raised. Needs the GIL.
-std::string OneLine(const py::error_already_set& error) {
-  return py::str(error.type().attr("__name__")).cast<std::string>() + ": " + py::str(error.value()).cast<std::string>();
-}
 
 /// The configs as a space of one axis, whose values are what messages call them, and what launches each. Lives on the
 /// stack of one search. Thread rule: the thread that searches; but for the constructor it needs no GIL.
@@ -109,7 +106,7 @@ class CallableSearch {
       launch_(index, reinterpret_cast<std::uintptr_t>(on), addresses);
       return Status();
     } catch (const py::error_already_set& e) {
-      if (e.matches(PyExc_Exception)) return InternalError(OneLine(e));
+      if (e.matches(PyExc_Exception)) return InternalError(LineOf(e));
       interrupt_ = e;  // KeyboardInterrupt, SystemExit: not this config's failure.
       return CancelledError("interrupted");
     }
@@ -136,20 +133,21 @@ SearchMemory MemoryOf(const py::tuple& given) {
   SearchMemory memory;
   memory.store = StoreOf(given[0]);
   if (memory.store == nullptr) memory.store = Runtime::Default()->store();
-  memory.key.kernel = given[1].cast<std::string>();
+  memory.key.kernel = TextOf("name", given[1]);
   memory.key.kernel_fingerprint =
       Fingerprinter().Add("callables").Add(memory.key.kernel).Add(given[2].cast<std::string>()).Finish();
-  memory.key.key_text = given[3].cast<std::string>();
+  memory.key.key_text = LineOf(given[3]);
   const Fingerprint of_key = Fingerprinter().Add(memory.key.key_text).Finish();
   memory.key.key_words = {of_key.high, of_key.low};
   return memory;
 }
 
-/// Returns the record of an earlier search as JSON, or None. `memory`: as MemoryOf. Throws where the store cannot be
-/// read.
-py::object FindSearch(const std::string& device_name, const py::tuple& memory) {
+/// Returns the record of an earlier search as JSON, or None. `memory`: as MemoryOf. `keywords`: those of the search,
+/// which must be valid also where it has a record. Throws where the store cannot be read.
+py::object FindSearch(const py::object& device_name, const py::tuple& memory, const py::dict& keywords) {
+  ReadSearchKeywords(keywords);
   SearchMemory found = MemoryOf(memory);
-  const Device device = ValueOrThrow(OpenDevice(device_name));
+  const Device device = ValueOrThrow(OpenDevice(TextOf("device", device_name)));
   const DeviceIdentity identity = ValueOrThrow(device.Identity());
   found.key.device_name = identity.name;
   found.key.capability = Target::Of(identity).capability();
@@ -169,10 +167,10 @@ py::object FindSearch(const std::string& device_name, const py::tuple& memory) {
 /// ReadSearchKeywords. `memory`: as MemoryOf, or None.
 std::string SearchCallables(const std::vector<std::string>& labels, const py::object& launch,
                             const std::vector<py::list>& outputs, const py::object& stream,
-                            const std::string& device_name, const std::optional<std::size_t>& baseline,
+                            const py::object& device_name, const std::optional<std::size_t>& baseline,
                             const py::dict& keywords, const std::optional<py::tuple>& memory) {
   SearchOptions options = ReadSearchKeywords(keywords);
-  Device device = ValueOrThrow(OpenDevice(device_name));
+  Device device = ValueOrThrow(OpenDevice(TextOf("device", device_name)));
   const std::unique_ptr<Timer> clock = MakeClockTimer();
   if (options.timer == nullptr && device.is_cpu_device()) options.timer = clock.get();
   Context primary = ValueOrThrow(Context::RetainPrimary(device));
@@ -212,7 +210,7 @@ std::string SearchCallables(const std::vector<std::string>& labels, const py::ob
 void AddCallableSearch(py::module_& module) {
   module.def("_search", &SearchCallables, py::arg("labels"), py::arg("launch"), py::arg("outputs"), py::arg("stream"),
              py::arg("device"), py::arg("baseline"), py::arg("keywords"), py::arg("memory"));
-  module.def("_find_search", &FindSearch, py::arg("device"), py::arg("memory"));
+  module.def("_find_search", &FindSearch, py::arg("device"), py::arg("memory"), py::arg("keywords"));
 }
 
 }  // namespace tuneonce::python

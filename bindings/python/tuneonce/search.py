@@ -4,6 +4,9 @@ import collections.abc
 import contextlib
 import inspect
 import json
+import numbers
+import operator
+import re
 import sys
 from typing import (TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple,
                     TypeVar, Union, overload)
@@ -35,11 +38,18 @@ class Hints:
 
 def _coded(values: Sequence[Any]) -> List[Any]:
     """Returns numbers or texts for the values of an axis, which conditions can read, and else one text for each value."""
-    if all(isinstance(value, int) for value in values):
+    is_whole = [isinstance(value, numbers.Integral) and -2**63 <= int(value) < 2**63 for value in values]
+    if all(is_whole):
         return [int(value) for value in values]
-    if all(isinstance(value, (int, float)) for value in values):
+    if all(isinstance(value, numbers.Real) and (whole or not isinstance(value, numbers.Integral)) and float(value) == value
+           for value, whole in zip(values, is_whole)):
         return [float(value) for value in values]
-    return list(values) if all(isinstance(value, str) for value in values) else [str(i) for i in range(len(values))]
+    return list(values) if all(_is_text(value) for value in values) else [str(i) for i in range(len(values))]
+
+
+def _is_text(value: Any) -> bool:
+    """True for a str without lone surrogates."""
+    return isinstance(value, str) and value == value.encode(errors="replace").decode()
 
 
 class SearchSpace(Sequence[Dict[str, Any]]):
@@ -58,12 +68,14 @@ class SearchSpace(Sequence[Dict[str, Any]]):
         if isinstance(where, str):
             raise TypeError("where is a list of conditions: write [condition]")
         for name, values in axes.items():
+            if not _is_text(name):
+                raise TypeError(f"the name of an axis is a str without lone surrogates, not {name!r}")
             if isinstance(values, (str, bytes)) or not isinstance(values, collections.abc.Sequence) or not values:
                 raise ValueError(f"axis '{name}' needs a list of at least one value")
         from tuneonce import _tuneonce
         codes = {name: _coded(values) for name, values in axes.items()}
         self._values = {name: dict(zip(codes[name], values)) for name, values in axes.items()}
-        self._set = _tuneonce._ConfigSet(list(codes.items()), [each for each in where if isinstance(each, str)])
+        self._set = _tuneonce._ConfigSet(list(codes.items()), [_line_of(each) for each in where if isinstance(each, str)])
         functions = [each for each in where if not isinstance(each, str)]
         self._kept: Sequence[int] = range(self._set.size())
         if functions:
@@ -111,18 +123,24 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
     (by position) a config writes: trials then write scratch instead, and a config that leaves elements of it, writes beside it, or
     differs from the baseline (unless verify is False), fails. What is not among them is neither verified nor protected.
     store: where the result is remembered, as for TunedKernel; True is the user's own store. A search of the same kernel, configs,
-    baseline, extents, dtypes and device then returns the record and runs nothing, also in another process. Default: nowhere.
-    name: the kernel's name in records; by default that of the function. A kernel whose code changed has another record.
+    baseline, grids, hints, arguments, outputs and device then returns the record and runs nothing, also in another process.
+    Default: nowhere. An argument is the same if its value is, and an array if its extents and dtype are. A kernel is the same
+    if its code is, and all that the code refers to; TypeError names what cannot be compared between processes. Searches with
+    and without verify are different ones.
+    name: the kernel's name in records; by default that of the function.
     options: those of searches (docs/options.md). Configs that are not tried by the end of wall_budget_ms are left out, but for the
     baseline, else one that works. One search of a process measures at a time. Failing configs are data; if none works the error
     lists why. Ctrl-C ends it.
     """
-    configs, arguments = _checked(search_space, baseline, args_fn, outputs)
+    configs, arguments = _checked(search_space, args_fn, outputs)
+    place = None if baseline is None else _place_of(baseline, configs)
     from tuneonce import _tuneonce
     memory = None
     if store is not None and store is not False:
-        memory = (None if store is True else store, name or _name_of(kernel), _identity(kernel, configs, baseline, outputs), _key(arguments[0]))
-        known = _tuneonce._find_search(device, memory)
+        called = name or _name_of(kernel)
+        identity = _identity(called, kernel, configs, arguments, grid_fn, hints_fn, place, outputs, options)
+        memory = (None if store is True else store, called, identity, _key(arguments[0]))
+        known = _tuneonce._find_search(device, memory, {"timer": timer, **options})
         if known is not None:
             return _record_of(known, configs, _labels(configs), CompiledAhead())
     ahead = CompiledAhead()
@@ -131,8 +149,7 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
                      for config, args in zip(configs, arguments)]
         found = _tuneonce._search(
             _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
-            [[args[position] for position in outputs] for args in arguments], stream, device,
-            None if baseline is None else configs.index(baseline),
+            [[args[position] for position in outputs] for args in arguments], stream, device, place,
             {"timer": timer, **options}, memory)
     finally:
         ahead.end()
@@ -162,7 +179,7 @@ def _record_of(text: str, configs: List[C], labels: List[str], ahead: CompiledAh
     return record
 
 
-def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable[[C], Sequence[Any]],
+def _checked(search_space: Sequence[C], args_fn: Callable[[C], Sequence[Any]],
              outputs: Sequence[int]) -> Tuple[List[C], List[Tuple[Any, ...]]]:
     """The configs, and the arguments of each."""
     if isinstance(search_space, collections.abc.Iterator) or not isinstance(search_space, collections.abc.Sequence):
@@ -171,8 +188,9 @@ def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable
     configs = list(search_space)
     if not configs:
         raise ValueError("the search space is empty")
-    if baseline is not None and baseline not in configs:
-        raise ValueError(f"the baseline {baseline} is not a config of the search space")
+    if not isinstance(outputs, collections.abc.Sequence) or not all(
+            isinstance(each, numbers.Integral) and not isinstance(each, bool) for each in outputs):
+        raise TypeError(f"outputs is a list of positions of arguments, not {outputs!r}")
     arguments = [tuple(args_fn(config)) for config in configs]
     for args in arguments:
         if any(not 0 <= position < len(args) for position in outputs):
@@ -180,31 +198,66 @@ def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable
     return configs, arguments
 
 
+def _place_of(baseline: C, configs: Sequence[C]) -> int:
+    """The position of the config that is the baseline: of the one whose types are the same, too, else of one that is equal."""
+    from tuneonce.live.source import source_of
+
+    def equals(config: C) -> Optional[bool]:
+        try:
+            return config is baseline or bool(config == baseline)
+        except Exception:  # Arrays compare elements.
+            return None
+    described = source_of(baseline, otherwise=id)
+    equal = {i: found for i, found in enumerate(map(equals, configs)) if found is not False}
+    places = [i for i in equal if configs[i] is baseline or source_of(configs[i], otherwise=id) == described] or [
+        i for i, found in equal.items() if found]
+    if not places:
+        raise ValueError(f"the baseline {_line_of(baseline)} is not a config of the search space")
+    return places[0]
+
+
 def _name_of(kernel: Any) -> str:
     function = getattr(kernel, "_pyfunc", kernel)
     return str(getattr(function, "__name__", type(kernel).__name__))
 
 
-def _identity(kernel: Any, configs: Sequence[Any], baseline: Any, outputs: Sequence[int]) -> str:
-    """What a remembered search depends on besides the arguments and the device."""
-    from tuneonce.live.source import source_of
-    return repr((source_of(kernel), _labels(configs), str(baseline), list(outputs)))
+def _identity(name: str, kernel: Any, configs: Sequence[C], arguments: Sequence[Any],
+              grid_fn: Optional[Callable[[C], Any]], hints_fn: Optional[Callable[[C], Any]], place: Optional[int],
+              outputs: Sequence[int], options: Mapping[str, Any]) -> str:
+    """What a remembered search depends on besides the device."""
+    from tuneonce.live.fingerprint import fingerprint
+    from tuneonce.live.source import NotDescribable, source_of
+    grids = [None if grid_fn is None else grid_fn(config) for config in configs]
+    hints = [None if hints_fn is None else hints_fn(config) for config in configs]
+    try:
+        return fingerprint(source_of({"kernel": kernel, "configs": configs, "grids": grids, "hints": hints}),
+                           source_of({"arguments": arguments}, is_data=True), place, [operator.index(each) for each in outputs],
+                           options.get("verify", True), _labels(configs))
+    except NotDescribable as error:
+        raise TypeError(f"the search of '{name}' cannot be remembered: {error}; leave out store, or give the type a __reduce__ "
+                        "that returns what counts") from None
 
 
 def _key(arguments: Sequence[Any]) -> str:
     """The arguments of the first config, for people: extents and dtypes, and numbers as they are."""
-    parts = []
-    for position, argument in enumerate(arguments):
+    def text_of(argument: Any) -> str:
         shape, dtype = getattr(argument, "shape", None), getattr(argument, "dtype", None)
-        text = repr(argument) if shape is None else f"{'x'.join(map(str, shape))} {str(dtype).rpartition('.')[2]}"
-        parts.append(f"{position}={text}")
-    return ", ".join(parts)
+        if shape is not None and hasattr(argument, "__len__"):  # Not numpy's numbers.
+            return f"{'x'.join(map(str, shape))} {str(dtype).rpartition('.')[2]}"
+        return f"[{', '.join(map(text_of, argument))}]" if isinstance(argument, (list, tuple)) else _line_of(repr(argument))
+    return ", ".join(f"{position}={text_of(argument)}" for position, argument in enumerate(arguments))
 
 
 def _labels(configs: Sequence[Any]) -> List[str]:
-    """Returns a different text for each config, for messages."""
-    labels = [str(config) for config in configs]
+    """Returns a different text of one line for each config, for messages."""
+    labels = [_line_of(config) for config in configs]
     return labels if len(set(labels)) == len(labels) else [f"{i}: {label}" for i, label in enumerate(labels)]
+
+
+def _line_of(value: Any) -> str:
+    """A text of one line without addresses, in which lone surrogates are escapes."""
+    line = " ".join(str(value).encode(errors="backslashreplace").decode().splitlines())
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", line)
 
 
 class _Arguments:

@@ -40,7 +40,9 @@ class Instance(LiveInstance):
         self._access: Dict[str, str] = {}  # By parameter of the kernel.
         self._lowered: Dict[Any, Lowered] = {}
         self.key_names = self._names_of_key(values)
-        source = fingerprint(tuner.compiler.identity(), source_of(tuner.fn), identity, self.key_names,
+        # Compiled code depends on no other objects: a kernel reads numbers, dtypes and functions.
+        of_kernel = source_of(tuner.fn, otherwise=lambda value: type(value).__qualname__)
+        source = fingerprint(tuner.compiler.identity(), of_kernel, identity, self.key_names,
                              [repr(tuner.variant(i)._compiler_options) for i in range(len(tuner.configs))])
         facts = self._facts(fingerprint("cutile facts", source, tuner.labels), tuner.labels, lambda: self._compiled(values))
         self.config_indices = [i for i, label in enumerate(tuner.labels) if label not in facts["failures"]]
