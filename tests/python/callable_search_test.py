@@ -37,6 +37,9 @@ def test_a_search_space_takes_conditions_as_text_and_as_functions():
     expect(ValueError, "the conditions leave no config", lambda: tuneonce.SearchSpace(axes, ["A > 2"]))
     expect(ValueError, "the conditions leave no config", lambda: tuneonce.SearchSpace(axes, [lambda c: c["A"] > 2]))
     expect(TypeError, "where is a list of conditions", lambda: tuneonce.SearchSpace(axes, "A > 1"))
+    expect(TypeError, "where is a list of conditions, not None", lambda: tuneonce.SearchSpace(axes, None))
+    expect(TypeError, "a condition is a text or a function, not 3", lambda: tuneonce.SearchSpace(axes, [3]))
+    expect(TypeError, "axes is a dict {name: values}, not 3", lambda: tuneonce.SearchSpace(3))
 
 
 def test_a_search_with_a_store_is_remembered():

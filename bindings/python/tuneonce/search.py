@@ -67,6 +67,14 @@ class SearchSpace(Sequence[Dict[str, Any]]):
                  where: Sequence[Union[str, Callable[[Dict[str, Any]], bool]]] = ()) -> None:
         if isinstance(where, str):
             raise TypeError("where is a list of conditions: write [condition]")
+        if not isinstance(axes, collections.abc.Mapping):
+            raise TypeError(f"axes is a dict {{name: values}}, not {axes!r}")
+        if not isinstance(where, collections.abc.Iterable):
+            raise TypeError(f"where is a list of conditions, not {where!r}")
+        where = list(where)
+        for each in where:
+            if not isinstance(each, str) and not callable(each):
+                raise TypeError(f"a condition is a text or a function, not {each!r}")
         for name, values in axes.items():
             if not _is_text(name):
                 raise TypeError(f"the name of an axis is a str without lone surrogates, not {name!r}")
