@@ -98,10 +98,11 @@ struct ChangedMemory {
 /// GPU's driver does not take our PTX). NaN equals NaN, and infinity the same infinity. Thread rule: one thread.
 class ArrayComparer {
  public:
-  /// The bytes that memory is filled with before the first run and before the next one. No element equals both, so an
-  /// unwritten element is detected in at least one of the two. The first is NaN in every floating-point format, so that
-  /// no tolerance accepts it: among 16 million halves some are within tolerance of any number.
-  static constexpr std::array<unsigned char, 2> kPoisons = {0xFF, 0x34};
+  /// The bytes that memory is filled with before the first run, the next one, and the one after it. No element equals
+  /// two of them, so an unwritten element is detected in one of any two runs. The first is NaN in every floating-point
+  /// format, which no sum or product hides; the others are a large number and its negative, which no maximum and no
+  /// minimum hides. No tolerance accepts them: among 16 million halves some are within tolerance of any smaller number.
+  static constexpr std::array<unsigned char, 3> kPoisons = {0xFF, 0x7B, 0xFB};
 
   /// REQUIRES: the stream outlives it, its context is current.
   explicit ArrayComparer(StreamView stream);

@@ -266,6 +266,13 @@ Result<TuningLease> ConfigChain::LeaseToTune(const TuneRequest& request, const T
   }
 }
 
+void ConfigChain::WarnOfWeakData(const TuningKey& key, const char* what) const {
+  to_.announcer.Warn(absl::StrCat(key.key_text,
+                                  ": the inputs cannot reveal an incorrect result (constant, zero, of one sign, or not "
+                                  "finite), so ",
+                                  what, " is not stored: declare values with ForWarmup, or tune on other data"));
+}
+
 void ConfigChain::Store(const FoundConfig& found) const {
   if (!found.is_new) return;
   const TuningRecord& record = *found.record;
@@ -274,12 +281,7 @@ void ConfigChain::Store(const FoundConfig& found) const {
     return to_.announcer.Warn("tuned under a profiler (" + profiler +
                               "): the selection is used, but not stored (AutotunePolicy::store_under_profiler)");
   }
-  if (!record.verification.is_data_sufficient) {
-    return to_.announcer.Warn(
-        absl::StrCat(record.key.key_text,
-                     ": the inputs cannot reveal an incorrect result (constant, zero, of one sign, or not finite), so "
-                     "the selection is not stored: declare values with ForWarmup, or tune on other data"));
-  }
+  if (!record.verification.is_data_sufficient) return WarnOfWeakData(record.key, "the selection");
   Result<RecordLookup> there = to_.policy.store->Lookup(record.key);
   if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;
   if (Status stored = to_.policy.store->Put(WithoutUntried(record)); !stored.ok()) {
@@ -334,6 +336,7 @@ TuneOutcome ConfigChain::VerifyAt(const TuneRequest& request, const LaunchKey& k
 }
 
 void ConfigChain::AddToStored(const Verification& fresh, const FoundConfig& found, const KeyInStore& in_store) const {
+  if (!fresh.is_data_sufficient) return WarnOfWeakData(in_store.key, "the verification of these extents");
   // The stored record knows the other candidates, too.
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
   const bool is_stored = there.ok() && there->match == RecordMatch::kExact && !there->is_shipped &&

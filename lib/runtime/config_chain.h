@@ -92,7 +92,10 @@ class ConfigChain {
   Status CheckNotPinned(const KeyInStore& in_store, const LaunchKey& key) const;
   /// Counts why the store does not serve, and tells the observer and the log.
   void NoteMiss(const TuningKey& key, const StoreMiss& miss) const;
-  /// Adds these extents to the verified ones of the stored record, if it selects the same config.
+  /// Warns that `what` is not stored, because the data could not have shown an error.
+  void WarnOfWeakData(const TuningKey& key, const char* what) const;
+  /// Adds these extents to the verified ones of the stored record, if it selects the same config and the data could
+  /// have shown an error.
   void AddToStored(const Verification& fresh, const FoundConfig& found, const KeyInStore& in_store) const;
 
   const KernelParts to_;

@@ -18,9 +18,9 @@ namespace {
 constexpr std::initializer_list<int> kFirstRuns = {1, 1};
 constexpr std::initializer_list<int> kFirstRunsUnordered = {1, 1, 1};
 constexpr std::initializer_list<int> kOneRun = {1};  // Nothing is compared.
-/// The poison for the reference in runs at other dims and data, which launch each config once. Elements that a
-/// candidate leaves unwritten then hold the first poison, a NaN, which differs from every value. After a failure
-/// kFirstRuns tell whose fault it is.
+/// The poison for candidates in runs at other dims and data, which launch each config once. Elements that a candidate
+/// leaves unwritten then hold a number that few results are, also where the result is NaN, and the reference's hold
+/// NaN. After a failure kFirstRuns tell whose fault it is.
 constexpr int kQuickPoison = 1;
 /// Runs before the race of a launcher of the host's. It runs once more before it is timed, possibly in a capture,
 /// because its first launch may load, compile or allocate.
@@ -132,7 +132,7 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::VerifyOne(const
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded, LoadOnce(candidate));
   TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<Trial> trial, MakeTrial(candidate, scratch));
   trial->loaded = std::move(loaded);
-  const int first_poison = is_quick && against == Against::kFirstRun ? kQuickPoison : 0;
+  const int first_poison = is_quick && against == Against::kReference ? kQuickPoison : 0;
   Result<std::optional<Finding>> found =
       RunAndCheck(*trial, is_quick ? kOneRun : kFirstRuns, /*timed=*/false, against, check, first_poison);
   // The trial's code may be unloaded with it: nothing may run any more.

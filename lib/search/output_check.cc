@@ -108,7 +108,7 @@ Result<Comparison> OutputCheck::Compare(const Output& output, const ReachedTenso
   ElementCheck check;
   check.tolerance = output.tolerance;
   if (tensors.is_poisoned(reached.parameter, reached.nth)) check.poison = ArrayComparer::kPoisons[index];
-  std::size_t reference = output.references[index] ? index : 0;
+  std::size_t reference = index < output.references.size() && output.references[index] ? index : 0;
   if (output.is_partial) check.reference_poison = ArrayComparer::kPoisons[reference];
   return comparer_.Compare(output.references[reference]->buffer.get(), AddressOf(*reached.tensor), output.layout,
                            check);

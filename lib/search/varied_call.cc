@@ -159,10 +159,12 @@ TensorView Dense(const TensorView& view) {
   return TensorView::Contiguous(nullptr, view.dtype, view.shape.data(), view.rank);
 }
 
-/// Replaces a floating-point value by another one. Half of a float or double keeps the sign and the magnitude: a
-/// probability stays one. With a value that is not finite or 0, most outputs are NaN or 0 whatever the code does, so
-/// that 0.5 takes its place, as that of a value of another dtype; 0.25 takes that of 0.5.
-void ChangeReal(DType dtype, std::uint64_t* word) {
+/// Replaces a floating-point value by another one: half of it or somewhat more, another share for each of the first
+/// eight parameters, so that scalars that were equal differ. The sign and the magnitude stay: a probability stays one.
+/// With a value that is not finite or 0, most outputs are NaN or 0 whatever the code does, so that the share takes its
+/// place, as that of a value of another dtype than float and double.
+void ChangeReal(DType dtype, std::size_t parameter, std::uint64_t* word) {
+  const double share = 0.5 + 0.0625 * static_cast<double>(parameter % 8);
   double value = 0;
   if (dtype == DType::kFloat64) std::memcpy(&value, word, sizeof(value));
   if (dtype == DType::kFloat32) {
@@ -171,8 +173,8 @@ void ChangeReal(DType dtype, std::uint64_t* word) {
     value = narrow;
   }
   const std::uint64_t before = *word;
-  EncodeElement(dtype, std::isfinite(value) && value != 0 ? value / 2 : 0.5, word);
-  if (*word == before) EncodeElement(dtype, 0.25, word);
+  EncodeElement(dtype, std::isfinite(value) && value != 0 ? value * share : share, word);
+  if (*word == before) EncodeElement(dtype, share / 2, word);
 }
 
 /// True if the key names the value of this scalar.
@@ -367,7 +369,7 @@ Status VariedCall::SetScalar(const Source& source, std::size_t index) {
   if (parameter.dtype == DType::kBool) {
     word ^= 1;
   } else if (IsFloatingPoint(parameter.dtype)) {
-    ChangeReal(parameter.dtype, &word);
+    ChangeReal(parameter.dtype, index, &word);
   }
   return Status();
 }

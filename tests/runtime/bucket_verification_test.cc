@@ -50,6 +50,28 @@ class BucketVerificationTest : public testing::CpuDeviceTest {
                     }).KernelArgs({"x", "y", "factor", "M", "N"}));
     return definition;
   }
+  /// A kernel of `body` for each element i of n, where CONFIG 1 takes less work. The key is N unless given.
+  KernelDefinition DefineOf(const std::string& body, const std::string& signature, std::vector<Parameter> parameters,
+                            std::vector<KeyPart> key = {KeyOf("N")}) {
+    SearchSpace space;
+    auto config = space.AddAxis("CONFIG", {0, 1});
+    space.SetBaseline({{config, 0}});
+    std::vector<std::string> arguments;
+    for (const Parameter& each : parameters) arguments.push_back(each.name);
+    arguments.push_back("N");
+    const std::string source = "extern \"C\" __attribute__((weak)) long tuneonce_test_work;\n"
+                               "static void k(const tuneonce_block&, " + signature + ") {\n"
+                               "  for (int i = 0; i < n; ++i) { " + body + " }\n"
+                               "  if (&tuneonce_test_work != nullptr)\n"
+                               "    __atomic_fetch_add(&tuneonce_test_work, CONFIG == 0 ? 100 : 1, __ATOMIC_RELAXED);\n"
+                               "}\nTUNEONCE_CPU_KERNEL(k);";
+    KernelDefinition definition("k");
+    definition.Parameters(std::move(parameters)).Space(space).Key(std::move(key)).Grid(Grid::Fixed(1));
+    definition.AddVariant(Variant([=](const Config& c) {
+                            return KernelSource::CpuCpp(source, "k").Define("CONFIG", c[config]);
+                          }).KernelArgs(arguments));
+    return definition;
+  }
   TunedKernel Create(const KernelDefinition& definition) {
     Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
@@ -231,6 +253,42 @@ TUNEONCE_CPU_KERNEL(scale);)";
     ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), flag));
     EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0") << hiding;
   }
+}
+
+TEST_F(BucketVerificationTest, ScalarsThatAreEqualAreVerifiedWithDifferentValues) {
+  TunedKernel kernel = Create(DefineOf(
+      "y[i] = alpha * x[i] + (CONFIG == 1 ? alpha : beta);", "const float* x, float* y, float alpha, float beta, int n",
+      {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("alpha"), Scalar<float>("beta")}));
+  std::vector<float> values(64);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
+  DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(64));
+  ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 1.0F, 1.0F));
+  EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0");
+}
+
+TEST_F(BucketVerificationTest, ExtentsThatWereVerifiedOnWeakDataAreNotStored) {
+  const KernelDefinition definition =
+      DefineOf("y[i] = index[CONFIG == 1 && n % 2 != 0 ? 0 : i];", "const int* index, float* y, int n",
+               {In("index", kInt32, {"M", "N"}), Out("y", kFloat32, {"M", "N"})}, {KeyOf("M")});
+  const auto launch = [&](TunedKernel& kernel, int n, bool is_weak) {
+    std::vector<int> index(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) index[static_cast<std::size_t>(i)] = is_weak ? 0 : i;
+    DeviceBuffer x = *DeviceBuffer::Allocate(stream_->view(), 4 * index.size()),
+                 y = Floats(std::vector<float>(index.size()));
+    ASSERT_OK(x.CopyFromHost(index.data(), x.bytes()));
+    ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), kInt32, {1, n}),
+                            TensorView::Contiguous(y.data(), kFloat32, {1, n})));
+    EXPECT_EQ(Read(y), std::vector<float>(index.begin(), index.end())) << n;
+  };
+  {
+    TunedKernel kernel = Create(definition);
+    launch(kernel, 64, /*is_weak=*/false);
+    EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=1");
+    launch(kernel, 63, /*is_weak=*/true);
+  }
+  TunedKernel next = Create(definition);
+  launch(next, 64, /*is_weak=*/false);
+  launch(next, 63, /*is_weak=*/false);
 }
 
 // The key omits N: a launch with extents of another class is verified when it comes.
