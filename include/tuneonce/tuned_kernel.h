@@ -169,9 +169,10 @@ class TUNEONCE_API TunedKernel {
   Status Launch(CUstream stream, ArgumentSpan arguments, bool* missed);
 
   /// Returns whether the next Launch with such arguments in the current context would run a selected config that is
-  /// loaded already, without a search, so that the caller may free memory that it keeps only for a search. Also true if
-  /// the launch would do nothing because its outputs have no elements. Otherwise always false in mode kFallbackOnly.
-  /// Errors: those of the arguments; FailedPrecondition without a context.
+  /// loaded already, or the fallback where a condition excludes that config, without a search, so that the caller may
+  /// free memory that it keeps only for a search. Also true if the launch would do nothing because its outputs have no
+  /// elements. Otherwise always false in mode kFallbackOnly. Errors: those of the arguments; FailedPrecondition without
+  /// a context.
   Result<bool> IsReady(ArgumentSpan arguments) const;
 
   /// One shape to warm up, as named values instead of tensors: the extent of each dim, the value of each scalar, the

@@ -32,6 +32,14 @@ bool IsWeak(const ArrayFacts& facts, bool is_real, bool is_repeated) {
   return facts.is_constant || facts.num_negative == 0 || facts.num_positive == 0;
 }
 
+/// True if flags that are flipped together may be taken for each other.
+bool HasSeveralFlags(const KernelDefinition& definition) {
+  const std::vector<std::size_t> scalars = ChangeableScalars(definition);
+  return std::count_if(scalars.begin(), scalars.end(), [&](std::size_t scalar) {
+           return definition.parameters()[scalar].dtype == DType::kBool;
+         }) > 1;
+}
+
 /// The candidate as it is launched for `call`; empty where another config or variant would be. Calls functions of the
 /// definition. Errors: theirs.
 Result<std::optional<Candidate>> At(const Candidate& candidate, const BoundCall& call) {
@@ -209,7 +217,10 @@ FinalistChecks::RunResult FinalistChecks::RunOn(const BoundCall& call, bool is_l
           CandidateOutcome::Failed(candidate->config, OutcomeKind::kRun, moved.status().message());
       continue;
     }
-    if (!*moved) continue;  // Such a launch would run other code.
+    if (!*moved) {
+      result.has_left_out = true;
+      continue;
+    }
     there.push_back(**std::move(moved));
     of.push_back(candidate);
     pointers.push_back(&there.back());
@@ -264,9 +275,37 @@ Result<FinalistChecks::RunResult> FinalistChecks::Make(const Run& run, const std
       dense.pads_strides = false;
       TUNEONCE_ASSIGN_OR_RETURN(result, MakeVaried(dense, candidates, first_is_reference));
     }
+    const bool showed_less = result.is_of_another_key || result.has_left_out || !result.gap.empty();
+    if (run.variation.changes_scalars && (showed_less || HasSeveralFlags(*scope_.definition))) {
+      TUNEONCE_RETURN_IF_ERROR(ChangeOneByOne(run.variation, candidates, first_is_reference, &result));
+    }
   }
   TUNEONCE_RETURN_IF_ERROR(result.fatal);
   return result;
+}
+
+Status FinalistChecks::ChangeOneByOne(CallVariation variation, const std::vector<const Candidate*>& candidates,
+                                      bool first_is_reference, RunResult* result) {
+  const std::vector<std::size_t> scalars = ChangeableScalars(*scope_.definition);
+  if (scalars.size() < 2 || !result->failures.empty() || !result->fatal.ok()) return Status();
+  if (result->is_of_another_key) variation.pads_strides = false;
+  const bool showed_nothing = result->is_of_another_key || !result->gap.empty();
+  RunResult together;
+  together.is_of_another_key = true;
+  for (std::size_t scalar : scalars) {
+    variation.only_scalar = scalar;
+    TUNEONCE_ASSIGN_OR_RETURN(RunResult alone, MakeVaried(variation, candidates, first_is_reference));
+    TUNEONCE_RETURN_IF_ERROR(alone.fatal);
+    result->failures.merge(alone.failures);
+    together.is_of_another_key &= alone.is_of_another_key;
+    if (!alone.gap.empty()) {
+      together.gap = absl::StrCat("another '", scope_.definition->parameters()[scalar].name, "': ", alone.gap);
+    }
+  }
+  if (!showed_nothing) return Status();
+  result->is_of_another_key = together.is_of_another_key;
+  result->gap = together.gap;
+  return Status();
 }
 
 Result<std::string> FinalistChecks::CauseOf(const Run& run, const Candidate* reference, const Candidate& candidate) {

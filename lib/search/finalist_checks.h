@@ -73,6 +73,7 @@ class FinalistChecks {
     std::string gap;  ///< Why the run shows nothing. Empty if it does.
     /// The reference's code does not suit the call: launches of it have another key, which is verified by itself.
     bool is_of_another_key = false;
+    bool has_left_out = false;  ///< A launch of a candidate would run other code, so that it did not run.
     Status fatal;
   };
 
@@ -87,6 +88,10 @@ class FinalistChecks {
                                bool first_is_reference);
   /// Makes the run. Strides are not padded where launches with such strides have another key.
   Result<RunResult> Make(const Run& run, const std::vector<const Candidate*>& candidates, bool first_is_reference);
+  /// Changes each scalar alone, after all together, which put the call at another key, left candidates out, or may have
+  /// hidden an error. Adds to `result` what that shows.
+  Status ChangeOneByOne(CallVariation variation, const std::vector<const Candidate*>& candidates,
+                        bool first_is_reference, RunResult* result);
   /// With what the others of `candidates` are compared in such a call: the definition's baseline there. The first where
   /// the definition has none, or the search's own baseline is not the definition's; null where a guard excludes that.
   /// Errors: nothing tried is it; a guard that throws.

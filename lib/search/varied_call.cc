@@ -191,8 +191,24 @@ std::string CallVariation::ToString(const KernelDefinition& definition) const {
   if (generates_data) absl::StrAppend(&text, negates_data ? ", negated generated data" : ", generated data");
   if (pads_strides) absl::StrAppend(&text, ", padded strides");
   if (shifts_addresses) absl::StrAppend(&text, ", other addresses");
-  if (changes_scalars) absl::StrAppend(&text, ", other scalars");
+  if (only_scalar) {
+    absl::StrAppend(&text, ", another '", definition.parameters()[*only_scalar].name, "'");
+  } else if (changes_scalars) {
+    absl::StrAppend(&text, ", other scalars");
+  }
   return text;
+}
+
+std::vector<std::size_t> ChangeableScalars(const KernelDefinition& definition) {
+  std::vector<std::size_t> changeable;
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    const bool has_type = parameter.dtype == DType::kBool || IsFloatingPoint(parameter.dtype);
+    if (parameter.kind == ParameterKind::kScalar && has_type && !IsScalarInKey(definition, parameter)) {
+      changeable.push_back(i);
+    }
+  }
+  return changeable;
 }
 
 bool IsNumber(DType dtype) { return IsWhole(dtype) && dtype != DType::kBool; }
@@ -366,11 +382,9 @@ Status VariedCall::SetScalar(const Source& source, std::size_t index) {
     TUNEONCE_ASSIGN_OR_RETURN(word, NumberWhereCut(source.definition, parameter, source.variation.dims, word));
   }
   if (!source.variation.changes_scalars || IsScalarInKey(source.definition, parameter)) return Status();
-  if (parameter.dtype == DType::kBool) {
-    word ^= 1;
-  } else if (IsFloatingPoint(parameter.dtype)) {
-    ChangeReal(parameter.dtype, index, &word);
-  }
+  if (source.variation.only_scalar.value_or(index) != index) return Status();
+  if (parameter.dtype == DType::kBool) word ^= 1;
+  if (IsFloatingPoint(parameter.dtype)) ChangeReal(parameter.dtype, index, &word);
   return Status();
 }
 

@@ -31,10 +31,15 @@ struct CallVariation {
   bool shifts_addresses = false;
   /// Floating-point and boolean scalars that the key does not name have another value.
   bool changes_scalars = false;
+  /// With changes_scalars: the parameter that is the only one to change. Empty: all of ChangeableScalars.
+  std::optional<std::size_t> only_scalar;
 
   /// "M=100, generated data, padded strides".
   std::string ToString(const KernelDefinition& definition) const;
 };
+
+/// The parameters whose values `CallVariation::changes_scalars` changes.
+std::vector<std::size_t> ChangeableScalars(const KernelDefinition& definition);
 
 /// A call like another one, at other dims or with other data, on memory of its own. Inputs hold the original's
 /// elements, repeated, so that indices stay indices: all of them, or of a tensor with gaps the first ones. Behind whole
@@ -59,7 +64,8 @@ class VariedCall {
 
   VariedCall() = default;
   Status AddTensor(const Source& source, std::size_t index);
-  /// Adds the memory of a tensor without dims. Errors: InvalidArgument where the variation needs memory whose contents are not known.
+  /// Adds the memory of a tensor without dims. Errors: InvalidArgument where the variation needs memory whose contents
+  /// are not known.
   Status AddRawMemory(const Source& source, std::size_t index);
   /// Adds memory with the layout of `view` to views_[index], filled as the variation requires.
   Status AddFilled(const Source& source, std::size_t index, TensorView view, const TensorView& given);

@@ -52,10 +52,11 @@ class BucketVerificationTest : public testing::CpuDeviceTest {
   }
   /// A kernel of `body` for each element i of n, where CONFIG 1 takes less work. The key is N unless given.
   KernelDefinition DefineOf(const std::string& body, const std::string& signature, std::vector<Parameter> parameters,
-                            std::vector<KeyPart> key = {KeyOf("N")}) {
+                            std::vector<KeyPart> key = {KeyOf("N")}, const std::string& condition = "") {
     SearchSpace space;
     auto config = space.AddAxis("CONFIG", {0, 1});
     space.SetBaseline({{config, 0}});
+    if (!condition.empty()) space.Where("the condition", *Condition::Parse(condition));
     std::vector<std::string> arguments;
     for (const Parameter& each : parameters) arguments.push_back(each.name);
     arguments.push_back("N");
@@ -263,6 +264,30 @@ TEST_F(BucketVerificationTest, ScalarsThatAreEqualAreVerifiedWithDifferentValues
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
   DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(64));
   ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 1.0F, 1.0F));
+  EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0");
+}
+
+TEST_F(BucketVerificationTest, AScalarIsVerifiedThoughAnotherOneDecidesWhichConfigsRun) {
+  TunedKernel kernel = Create(DefineOf("y[i] = (CONFIG == 1 ? 1 : alpha) * x[i];",
+                                       "const float* x, float* y, float alpha, bool flag, int n",
+                                       {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("alpha"),
+                                        Scalar<bool>("flag")},
+                                       {KeyOf("N")}, "flag == 0 || CONFIG == 0"));
+  std::vector<float> values(64);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
+  DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(64));
+  ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 1.0F, false));
+  EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0");
+}
+
+TEST_F(BucketVerificationTest, FlagsThatAreTakenForEachOtherAreSeen) {
+  TunedKernel kernel = Create(DefineOf(
+      "y[i] = (CONFIG == 1 ? b : a) ? -x[i] : x[i];", "const float* x, float* y, bool a, bool b, int n",
+      {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<bool>("a"), Scalar<bool>("b")}));
+  std::vector<float> values(64);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
+  DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(64));
+  ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), false, false));
   EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0");
 }
 
