@@ -165,8 +165,8 @@ MUTATIONS = [
         4,
         "A selection on data that can show no error is stored.",
         "runtime/config_chain.cc",
-        "if (!record.verification.is_data_sufficient) {",
-        "if (!record.verification.is_data_sufficient && record.key.kernel.empty()) {",
+        "if (!record.verification.is_data_sufficient) return",
+        "if (!record.verification.is_data_sufficient && record.key.kernel.empty()) return",
     ),
     Mutation(
         5,
