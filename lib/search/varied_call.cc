@@ -159,6 +159,14 @@ TensorView Dense(const TensorView& view) {
   return TensorView::Contiguous(nullptr, view.dtype, view.shape.data(), view.rank);
 }
 
+/// What is filled for the view: its elements in row-major order, or all that it has where some of them are the same
+/// (broadcast, stride 0).
+TensorView Filled(const TensorView& view) {
+  if (Dense(view).bytes <= view.bytes) return Dense(view);
+  const auto count = static_cast<std::int64_t>(view.bytes / DTypeBytes(view.dtype));
+  return TensorView::Contiguous(nullptr, view.dtype, &count, 1);
+}
+
 /// Replaces a floating-point value by another one: half of it or somewhat more, another share for each of the first
 /// eight parameters, so that scalars that were equal differ. The sign and the magnitude stay: a probability stays one.
 /// With a value that is not finite or 0, most outputs are NaN or 0 whatever the code does, so that the share takes its
@@ -356,7 +364,7 @@ Status VariedCall::AddFilled(const Source& source, std::size_t index, TensorView
       TUNEONCE_ASSIGN_OR_RETURN(apart, source.memory.Allocate(source.stream, view.bytes));
     }
     const DeviceBuffer& filled = apart ? apart->buffer : block.buffer;
-    TUNEONCE_RETURN_IF_ERROR(needs_fill ? source.fills.Fill(index, variation.dims, Dense(view), filled)
+    TUNEONCE_RETURN_IF_ERROR(needs_fill ? source.fills.Fill(index, variation.dims, Filled(view), filled)
                                         : FillLike(source, index, given, filled));
     if (needs_fill && variation.negates_data && !parameter.warmup) TUNEONCE_RETURN_IF_ERROR(Negate(view, filled));
     if (apart) TUNEONCE_RETURN_IF_ERROR(block.buffer.CopyFromDevice(filled.get(), view.bytes, offset));

@@ -291,6 +291,22 @@ TEST_F(BucketVerificationTest, FlagsThatAreTakenForEachOtherAreSeen) {
   EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0");
 }
 
+TEST_F(BucketVerificationTest, ABroadcastInputOfZerosIsReplacedByGeneratedData) {
+  TunedKernel kernel = Create(
+      DefineOf("y[i] = x[i] + (CONFIG == 1 ? 0 : b[i / 16 * stride + i % 16]);",
+               "const float* x, const float* b, int stride, float* y, int n",
+               {In("x", kFloat32, {"N"}), In("b", kFloat32, {"G", "R", "C"}), StrideValue("b", 0),
+                Out("y", kFloat32, {"N"})}));
+  std::vector<float> values(64);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
+  DeviceBuffer x = Floats(values), row = Floats(std::vector<float>(16)), y = Floats(std::vector<float>(64));
+  const std::int64_t shape[] = {4, 4, 4}, strides[] = {0, 4, 1};
+  ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x),
+                          TensorView::Strided(row.data(), kFloat32, shape, strides, 3), testing::View(y)));
+  EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0");
+  EXPECT_TRUE(OnlyRecord().verification.has_generated_data);
+}
+
 TEST_F(BucketVerificationTest, ExtentsThatWereVerifiedOnWeakDataAreNotStored) {
   const KernelDefinition definition =
       DefineOf("y[i] = index[CONFIG == 1 && n % 2 != 0 ? 0 : i];", "const int* index, float* y, int n",
