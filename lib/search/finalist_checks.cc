@@ -289,22 +289,23 @@ Status FinalistChecks::ChangeOneByOne(CallVariation variation, const std::vector
   const std::vector<std::size_t> scalars = ChangeableScalars(*scope_.definition);
   if (scalars.size() < 2 || !result->failures.empty() || !result->fatal.ok()) return Status();
   if (result->is_of_another_key) variation.pads_strides = false;
-  const bool showed_nothing = result->is_of_another_key || !result->gap.empty();
-  RunResult together;
-  together.is_of_another_key = true;
+  RunResult apart;
+  apart.is_of_another_key = true;
   for (std::size_t scalar : scalars) {
     variation.only_scalar = scalar;
     TUNEONCE_ASSIGN_OR_RETURN(RunResult alone, MakeVaried(variation, candidates, first_is_reference));
     TUNEONCE_RETURN_IF_ERROR(alone.fatal);
-    result->failures.merge(alone.failures);
-    together.is_of_another_key &= alone.is_of_another_key;
+    apart.failures.merge(alone.failures);
+    apart.is_of_another_key &= alone.is_of_another_key;
     if (!alone.gap.empty()) {
-      together.gap = absl::StrCat("another '", scope_.definition->parameters()[scalar].name, "': ", alone.gap);
+      apart.gap = absl::StrCat("another '", scope_.definition->parameters()[scalar].name, "': ", alone.gap);
     }
   }
-  if (!showed_nothing) return Status();
-  result->is_of_another_key = together.is_of_another_key;
-  result->gap = together.gap;
+  if (result->is_of_another_key || !result->gap.empty()) {
+    *result = std::move(apart);
+  } else {  // All together showed something, so that a gap of one alone does not count.
+    result->failures = std::move(apart.failures);
+  }
   return Status();
 }
 

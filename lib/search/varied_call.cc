@@ -192,6 +192,12 @@ bool IsScalarInKey(const KernelDefinition& definition, const Parameter& scalar) 
   });
 }
 
+/// True for the scalars whose values CallVariation::changes_scalars changes.
+bool IsChangeable(const KernelDefinition& definition, const Parameter& parameter) {
+  const bool has_type = parameter.dtype == DType::kBool || IsFloatingPoint(parameter.dtype);
+  return parameter.kind == ParameterKind::kScalar && has_type && !IsScalarInKey(definition, parameter);
+}
+
 }  // namespace
 
 std::string CallVariation::ToString(const KernelDefinition& definition) const {
@@ -210,11 +216,7 @@ std::string CallVariation::ToString(const KernelDefinition& definition) const {
 std::vector<std::size_t> ChangeableScalars(const KernelDefinition& definition) {
   std::vector<std::size_t> changeable;
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const Parameter& parameter = definition.parameters()[i];
-    const bool has_type = parameter.dtype == DType::kBool || IsFloatingPoint(parameter.dtype);
-    if (parameter.kind == ParameterKind::kScalar && has_type && !IsScalarInKey(definition, parameter)) {
-      changeable.push_back(i);
-    }
+    if (IsChangeable(definition, definition.parameters()[i])) changeable.push_back(i);
   }
   return changeable;
 }
@@ -389,10 +391,14 @@ Status VariedCall::SetScalar(const Source& source, std::size_t index) {
   if (source.is_cut && IsNumber(parameter.dtype)) {
     TUNEONCE_ASSIGN_OR_RETURN(word, NumberWhereCut(source.definition, parameter, source.variation.dims, word));
   }
-  if (!source.variation.changes_scalars || IsScalarInKey(source.definition, parameter)) return Status();
-  if (source.variation.only_scalar.value_or(index) != index) return Status();
-  if (parameter.dtype == DType::kBool) word ^= 1;
-  if (IsFloatingPoint(parameter.dtype)) ChangeReal(parameter.dtype, index, &word);
+  const bool is_changed =
+      source.variation.changes_scalars && source.variation.only_scalar.value_or(index) == index;
+  if (!is_changed || !IsChangeable(source.definition, parameter)) return Status();
+  if (parameter.dtype == DType::kBool) {
+    word ^= 1;
+  } else {
+    ChangeReal(parameter.dtype, index, &word);
+  }
   return Status();
 }
 

@@ -78,10 +78,21 @@ class BucketVerificationTest : public testing::CpuDeviceTest {
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
+  /// Values of which neighbours and signs differ.
+  static std::vector<float> Telling(std::size_t count) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
+    return values;
+  }
+  /// Launches a kernel of x, y and `scalars` at N = 64.
+  template <typename... Scalars>
+  void LaunchFirst(TunedKernel& kernel, Scalars... scalars) {
+    DeviceBuffer x = Floats(Telling(64)), y = Floats(std::vector<float>(64));
+    ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), scalars...));
+  }
   /// Launches, and compares with what is expected.
   void Launch(TunedKernel& kernel, std::int64_t m, std::int64_t n, float factor = 2) {
-    std::vector<float> values(static_cast<std::size_t>(m * n));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
+    std::vector<float> values = Telling(static_cast<std::size_t>(m * n));
     DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(values.size()));
     ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), kFloat32, {m, n}),
                             TensorView::Contiguous(y.data(), kFloat32, {m, n}), factor));
@@ -227,31 +238,13 @@ TEST_F(BucketVerificationTest, AFreeScalarThatHidesEveryErrorIsVerifiedWithAFini
 }
 
 TEST_F(BucketVerificationTest, AFreeScalarOfHalfPrecisionIsVerifiedWithAnotherValue) {
-  constexpr const char* kScale = R"(
-extern "C" __attribute__((weak)) long tuneonce_test_work;
-static void scale(const tuneonce_block&, const float* x, float* y, unsigned short flag, int n) {
-  for (int i = 0; i < n; ++i) y[i] = CONFIG == 1 && flag != HIDING ? -7 : x[i];
-  if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, CONFIG == 0 ? 100 : 1, __ATOMIC_RELAXED);
-}
-TUNEONCE_CPU_KERNEL(scale);)";
   for (std::uint16_t hiding : {std::uint16_t{0x3800}, std::uint16_t{0x7E00}}) {  // 0.5 and NaN.
-    SearchSpace space;
-    auto config = space.AddAxis("CONFIG", {0, 1});
-    space.SetBaseline({{config, 0}});
-    KernelDefinition definition("scale");
-    definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar("flag", kFloat16)})
-        .Space(space)
-        .Grid(Grid::Fixed(1))
-        .AddVariant(Variant([=](const Config& c) {
-                      return KernelSource::CpuCpp(kScale, "scale")
-                          .Define("CONFIG", c[config])
-                          .Define("HIDING", std::int64_t{hiding});
-                    }).KernelArgs({"x", "y", "flag", "N"}));
     policy_.store = std::make_shared<MemoryStore>();
-    TunedKernel kernel = Create(definition);
-    DeviceBuffer x = Floats(std::vector<float>(64, 1)), y = Floats(std::vector<float>(64));
-    const Argument flag = Argument::Scalar(kFloat16, &hiding);
-    ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), flag));
+    TunedKernel kernel = Create(DefineOf(
+        "y[i] = CONFIG == 1 && flag != " + std::to_string(hiding) + " ? -7 : x[i];",
+        "const float* x, float* y, unsigned short flag, int n",
+        {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar("flag", kFloat16)}));
+    LaunchFirst(kernel, Argument::Scalar(kFloat16, &hiding));
     EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0") << hiding;
   }
 }
@@ -260,10 +253,7 @@ TEST_F(BucketVerificationTest, ScalarsThatAreEqualAreVerifiedWithDifferentValues
   TunedKernel kernel = Create(DefineOf(
       "y[i] = alpha * x[i] + (CONFIG == 1 ? alpha : beta);", "const float* x, float* y, float alpha, float beta, int n",
       {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("alpha"), Scalar<float>("beta")}));
-  std::vector<float> values(64);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
-  DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(64));
-  ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 1.0F, 1.0F));
+  LaunchFirst(kernel, 1.0F, 1.0F);
   EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0");
 }
 
@@ -273,10 +263,7 @@ TEST_F(BucketVerificationTest, AScalarIsVerifiedThoughAnotherOneDecidesWhichConf
                                        {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("alpha"),
                                         Scalar<bool>("flag")},
                                        {KeyOf("N")}, "flag == 0 || CONFIG == 0"));
-  std::vector<float> values(64);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
-  DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(64));
-  ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 1.0F, false));
+  LaunchFirst(kernel, 1.0F, false);
   EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0");
 }
 
@@ -284,10 +271,7 @@ TEST_F(BucketVerificationTest, FlagsThatAreTakenForEachOtherAreSeen) {
   TunedKernel kernel = Create(DefineOf(
       "y[i] = (CONFIG == 1 ? b : a) ? -x[i] : x[i];", "const float* x, float* y, bool a, bool b, int n",
       {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<bool>("a"), Scalar<bool>("b")}));
-  std::vector<float> values(64);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
-  DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(64));
-  ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), false, false));
+  LaunchFirst(kernel, false, false);
   EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0");
 }
 
@@ -297,9 +281,7 @@ TEST_F(BucketVerificationTest, ABroadcastInputOfZerosIsReplacedByGeneratedData) 
                "const float* x, const float* b, int stride, float* y, int n",
                {In("x", kFloat32, {"N"}), In("b", kFloat32, {"G", "R", "C"}), StrideValue("b", 0),
                 Out("y", kFloat32, {"N"})}));
-  std::vector<float> values(64);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
-  DeviceBuffer x = Floats(values), row = Floats(std::vector<float>(16)), y = Floats(std::vector<float>(64));
+  DeviceBuffer x = Floats(Telling(64)), row = Floats(std::vector<float>(16)), y = Floats(std::vector<float>(64));
   const std::int64_t shape[] = {4, 4, 4}, strides[] = {0, 4, 1};
   ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x),
                           TensorView::Strided(row.data(), kFloat32, shape, strides, 3), testing::View(y)));
