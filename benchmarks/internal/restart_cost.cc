@@ -4,6 +4,8 @@
 // a host has them. The kernel is the matmul bundle's CUDA C++, or its C++ for the CPU device, whose parameters are
 // plain; reading the bundle is counted by itself. BUNDLE is a folder or a name, such as that of a precompiled matmul
 // bundle, which is read in place of the embedded one.
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -31,6 +33,13 @@ using Json = nlohmann::ordered_json;
 
 double MillisecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Page faults of this process until now: what the first use of memory and of the program's own pages costs.
+std::int64_t PageFaults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
 }
 
 /// What the store holds, loaded and launched by hand: with the geometry and the parameters that its launches have.
@@ -95,9 +104,12 @@ Result<Json> Run(const std::string& device_name, const std::string& path, const 
   if (by_hand) return LaunchByHand(device, stream.view(), options, {a, b, c});
   RuntimeOptions of_runtime;
   of_runtime.environment = {{"ENABLE_TILE", "0"}};
+  std::int64_t faults = PageFaults();
   auto start = std::chrono::steady_clock::now();
   TUNEONCE_ASSIGN_OR_RETURN(Bundle matmul, bundle.empty() ? Bundle::Load(matmul_bundle) : Bundle::Load(bundle));
   json["read_bundle_ms"] = MillisecondsSince(start);
+  json["read_bundle_page_faults"] = PageFaults() - faults;
+  faults = PageFaults();
   start = std::chrono::steady_clock::now();
   AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(of_runtime));
@@ -105,10 +117,12 @@ Result<Json> Run(const std::string& device_name, const std::string& path, const 
   TUNEONCE_ASSIGN_OR_RETURN(policy.store, SqliteStore::Open(options));
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::FromBundle(matmul, policy));
   json["create_ms"] = MillisecondsSince(start);
+  json["create_page_faults"] = PageFaults() - faults;
   TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), a, b, c));
   json["until_launched_ms"] = MillisecondsSince(start);
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
   json["first_launch_ms"] = MillisecondsSince(start);
+  json["first_launch_page_faults"] = PageFaults() - faults;
   if (!trace.empty()) TUNEONCE_RETURN_IF_ERROR(WriteFile(trace, policy.search.runtime->EndTrace()));
   json["tunes"] = kernel.counters().tunes;
   json["stored_hits"] = kernel.counters().stored_hits;
