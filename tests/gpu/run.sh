@@ -94,13 +94,19 @@ step_with() { # TOOL HOW_TO_GET_IT NAME COMMAND...: skipped unless `tuneonce doc
 step_with_tileiras() { # NAME COMMAND...
   step_with tileiras "pip install nvidia-cuda-tileiras, or TUNEONCE_TILEIRAS" "$@"
 }
+step_with_cutile() { # NAME COMMAND...: for programs that compile by cuTile's own package too
+  # It passes CUDA_HOME to the tileiras that it finds by PATH, which then takes that toolkit's older ptxas and fails.
+  local name=$1
+  shift
+  step_with_tileiras "$name" env -u CUDA_HOME -u CUDA_PATH "$@"
+}
 step_with_tile_cpp() { # NAME COMMAND...
   step_with "CUDA Tile C++" "tuneonce doctor names what is missing" "$@"
 }
 
 # By name; beside a copy of the programs alone there are no bundles.
 export TUNEONCE_BUNDLES=$bundles
-step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=1
+step "driver conformance" "$bin/driver_conformance" --driver=cuda  # Not brief: a crash shows in which test.
 step "ranks, a thread for each of two GPUs" "$bin/tuneonce_ranks_threads" cuda 2
 step "time of a warm-up whose keys GPUs share" "$bin/key_sharing_benchmark" --device=cuda --benchmark_format=json \
   --benchmark_filter="matmul|llm"
@@ -203,8 +209,8 @@ fi
 # The Python package, where it is (PYTHONPATH, or installed) with PyTorch, Triton and cuTile.
 if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
   step_with_tileiras "Python package" python3 "$here/python_gpu_test.py" "$bundles"
-  step_with_tileiras "cost of a Python call" python3 "$here/../../benchmarks/python_call_cost.py" "$bundles"
-  step_with_tileiras "time to the first launch" python3 "$here/../../benchmarks/first_launch.py" --bundles "$bundles" \
+  step_with_cutile "cost of a Python call" python3 "$here/../../benchmarks/python_call_cost.py" "$bundles"
+  step_with_cutile "time to the first launch" python3 "$here/../../benchmarks/first_launch.py" --bundles "$bundles" \
     --tuneonce "$bin/tuneonce" --runs 1
   llm=$here/../../docs/examples/llm/llm.py
   TEST_DEVICE=cuda step_with_tileiras "language model with PyTorch" python3 "$here/../python/llm_test.py" \
@@ -213,9 +219,9 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
   step_with_tileiras "time of a step by PyTorch alone" python3 "$llm" --device cuda --size small --time --ops torch
   step "ranks under torchrun, on two GPUs" python3 "$here/../python/ranks_torchrun_test.py" \
     "$here/../../docs/examples/ranks_torchrun.py" "$bundles" cuda
-  step_with_tileiras "search over cuTile kernels" python3 "$here/../../benchmarks/cutile_search.py"
+  step_with_cutile "search over cuTile kernels" python3 "$here/../../benchmarks/cutile_search.py"
   step "tuneonce.triton.autotune" python3 "$here/triton_autotune.py"
-  step_with_tileiras "tuneonce.cutile.autotune" python3 "$here/cutile_autotune.py"
+  step_with_cutile "tuneonce.cutile.autotune" python3 "$here/cutile_autotune.py"
   for framework in torch cupy jax; do
     if python3 -c "import $framework" 2> /dev/null; then
       step_with_tileiras "a call from $framework" python3 "$here/../../docs/examples/callers/${framework}_caller.py"
