@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "compile/dependency_file.h"
 #include "search/candidate.h"
 #include "shared/compile_cached.h"
 #include "shared/compile_pool.h"
@@ -84,6 +85,21 @@ bool CodeLoader::HasCode(const Fingerprint& artifact, const std::string& variant
          Built(config, call, left_out, variant, /*may_compile=*/false, nullptr).ok();
 }
 
+bool CodeLoader::HasChanged(const CandidateOutcome& verified, const KeyInStore& key, const BoundCall& call) const {
+  if (verified.artifact == Fingerprint()) return false;
+  Result<std::optional<Artifact>> found = policy_.store->GetArtifact(verified.artifact);
+  if (!found.ok() || !found->has_value()) return false;
+  Artifact& artifact = **found;
+  // Without other files the artifact's key stands for its code.
+  if (artifact.dependencies.empty() && artifact.absent.empty()) return false;
+  if (!DependenciesHold(artifact)) return true;
+  const std::optional<Config> config = key.ConfigOf(verified.config);
+  std::optional<Candidate> candidate = config ? Planned(verified.variant, *config, call) : std::nullopt;
+  if (!candidate) return false;
+  candidate->artifact = std::move(artifact);
+  return CandidateIdentity(*candidate) != verified.identity;
+}
+
 std::string CodeLoader::VariantOf(const std::string& preferred, const Config& config, const BoundCall& call,
                                   VariantSet left_out) const {
   const bool enable_tile = policy_.search.runtime->environment().enable_tile;
@@ -97,21 +113,27 @@ std::string CodeLoader::VariantOf(const std::string& preferred, const Config& co
   return has_preferred ? preferred : "";
 }
 
-std::optional<Candidate> CodeLoader::Stored(const Fingerprint& artifact_key, const std::string& variant,
-                                            const Config& config, const BoundCall& call) const {
-  if (artifact_key == Fingerprint()) return std::nullopt;
+std::optional<Candidate> CodeLoader::Planned(const std::string& variant, const Config& config,
+                                             const BoundCall& call) const {
   Result<PlannedConfig> planned =
       PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile, /*left_out=*/{},
                  /*texts=*/nullptr, /*asks_guards=*/false);
   if (!planned.ok()) return std::nullopt;
   for (Candidate& candidate : planned->alternatives) {
-    if (candidate.variant->name != variant) continue;
-    std::optional<Artifact> artifact = FindCurrent(*policy_.store, artifact_key);
-    if (!artifact) return std::nullopt;
-    candidate.artifact = *std::move(artifact);
-    return std::move(candidate);
+    if (candidate.variant->name == variant) return std::move(candidate);
   }
   return std::nullopt;
+}
+
+std::optional<Candidate> CodeLoader::Stored(const Fingerprint& artifact_key, const std::string& variant,
+                                            const Config& config, const BoundCall& call) const {
+  if (artifact_key == Fingerprint()) return std::nullopt;
+  std::optional<Candidate> candidate = Planned(variant, config, call);
+  if (!candidate) return std::nullopt;
+  std::optional<Artifact> artifact = FindCurrent(*policy_.store, artifact_key);
+  if (!artifact) return std::nullopt;
+  candidate->artifact = *std::move(artifact);
+  return candidate;
 }
 
 }  // namespace v0

@@ -8,6 +8,7 @@
 
 #include "cuda/driver_api.h"
 #include "runtime/kernel_parts.h"
+#include "runtime/key_in_store.h"
 #include "search/candidate.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
@@ -47,6 +48,10 @@ class CodeLoader {
   /// Returns whether LoadStored or Compile would find the code without a compiler. Loads nothing.
   bool HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config, const BoundCall& call,
                VariantSet left_out) const;
+  /// Returns whether the code of `verified` has changed since by a file that it includes: the store has its artifact,
+  /// but made of other files than now, or with another CandidateIdentity. Loads nothing. What the store does not have
+  /// counts as unchanged.
+  bool HasChanged(const CandidateOutcome& verified, const KeyInStore& key, const BoundCall& call) const;
   /// Returns the variant that builds the config for the call: `preferred` if it accepts the arguments. Empty if that is
   /// only known after compiling.
   std::string VariantOf(const std::string& preferred, const Config& config, const BoundCall& call,
@@ -55,6 +60,7 @@ class CodeLoader {
  private:
   Result<Candidate> Built(const Config& config, const BoundCall& call, VariantSet left_out,
                           const std::string& preferred, bool may_compile, const StopToken& stop) const;
+  std::optional<Candidate> Planned(const std::string& variant, const Config& config, const BoundCall& call) const;
   std::optional<Candidate> Stored(const Fingerprint& artifact, const std::string& variant, const Config& config,
                                   const BoundCall& call) const;
 

@@ -20,6 +20,10 @@ namespace {
 constexpr char kHasOtherCode[] =
     "the config's code has changed since it was verified, and is compared with the baseline before its first launch";
 
+constexpr char kHasOtherBaselineCode[] =
+    "the baseline's code has changed since the config was verified, and is compared with the config before its first "
+    "launch";
+
 /// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
 constexpr std::chrono::milliseconds kLeaseSlice(20);
 
@@ -197,8 +201,15 @@ Status ConfigChain::Load(const ConfigQuestion& question, FoundConfig* found, boo
                         question.request.stop(to_.policy.search), /*artifact=*/nullptr, &identity, &found->toolchain));
   }
   // A person's word, and what another system decided, needs no verification.
-  *is_to_check = !found->record->is_pinned && !found->record->is_imported() && best.identity != identity;
-  return *is_to_check ? FailedPreconditionError(kHasOtherCode) : Status();
+  const bool is_decreed = found->record->is_pinned || found->record->is_imported();
+  const bool has_other_code = best.identity != identity;
+  *is_to_check = !is_decreed && (has_other_code || HasChangedBaseline(question, *found->record));
+  return *is_to_check ? FailedPreconditionError(has_other_code ? kHasOtherCode : kHasOtherBaselineCode) : Status();
+}
+
+bool ConfigChain::HasChangedBaseline(const ConfigQuestion& question, const TuningRecord& record) const {
+  return record.baseline && record.baseline->artifact != record.best.artifact &&
+         loader_.HasChanged(*record.baseline, question.key, question.request.call.call());
 }
 
 void ConfigChain::Publish(FoundConfig& found, const KeyInStore& in_store, const BoundCall& call, const LaunchKey& key,

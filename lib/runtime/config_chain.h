@@ -69,8 +69,10 @@ class ConfigChain {
   /// Returns the question for the providers.
   ConfigQuestion QuestionOf(const TuneRequest& request, const KeyInStore& in_store, bool may_compile) const;
   /// Loads the code of a found config: the stored artifact, or else what is compiled. Errors: `*is_to_check` is set if
-  /// the code is not what was verified; a pinned or imported config needs no verification.
+  /// the code or the baseline's is not that of the verification; a pinned or imported config needs none.
   Status Load(const ConfigQuestion& question, FoundConfig* found, bool* is_to_check) const;
+  /// Returns whether the code of the record's baseline, with which its config was compared, has changed since.
+  bool HasChangedBaseline(const ConfigQuestion& question, const TuningRecord& record) const;
   /// Makes a loaded config the one that the key runs, and the baseline that a search loaded the key's fallback config.
   void Publish(FoundConfig& found, const KeyInStore& in_store, const BoundCall& call, const LaunchKey& key,
                ReadyKeys::Place place);

@@ -43,6 +43,7 @@ CONF
 fi
 
 start=$SECONDS
+mkdir -p build  # Of a fresh clone.
 cmake -S . -B build/aarch64 -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DTUNEONCE_AARCH64_ROOT="$root" \
   -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DCMAKE_UNITY_BUILD=ON -DTUNEONCE_BUILD_BENCHMARKS=OFF \
   -DTUNEONCE_INSTALL=OFF -DTUNEONCE_WARNINGS_AS_ERRORS=ON > build/aarch64.log 2>&1 || { tail build/aarch64.log; exit 1; }

@@ -19,7 +19,7 @@ TEST_F(MissTest, WalksTheSpaceOnceWhateverItDoes) {
   // key.
   constexpr int kOneWalk = 4 + 1;
   constexpr int kFirst = 1 + 1;  // The first config, and the baseline before it.
-  constexpr int kStored = 2;     // Whether the space has the stored config.
+  constexpr int kStored = 2 + 2;  // Whether the space has the stored config, and its baseline.
   {
     TunedKernel kernel = Create(scale_.Definition());
     Launch(kernel, 1000);  // Store, lease, search, record.

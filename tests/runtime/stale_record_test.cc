@@ -15,20 +15,24 @@ class StaleRecordTest : public testing::CpuDeviceTest {
   StaleRecordTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
   ~StaleRecordTest() override { EXPECT_EQ(system(("rm -rf " + folder_).c_str()), 0); }
 
-  /// In a kernel of its own, as after a restart. Returns what the kernel wrote.
+  /// In a kernel of its own, as after a restart. Config 1 is the baseline and slow. Returns what the kernel wrote.
   float LaunchAnew(Counters* counters) {
     SearchSpace space;
-    IntAxis unused = space.AddAxis("UNUSED", {1, 2});
-    space.SetBaseline({{unused, 1}});
+    IntAxis which = space.AddAxis("WHICH", {1, 2});
+    space.SetBaseline({{which, 1}});
     KernelDefinition definition("set");
-    definition.Parameters({Out("y", kFloat32, {"N"})}).Space(space);
-    definition.AddVariant(Variant([this, unused](const Config& c, const Problem&) {
+    definition.Parameters({Out("y", kFloat32, {"N"}).MayBePartial()}).Space(space).Key({KeyOf("N")});
+    definition.AddVariant(Variant([this, which](const Config& c, const Problem&) {
+                            const bool reads_header = c[which] == 1 || all_read_header_;
                             return KernelSource::CpuCpp(
-                                       "#include \"" + folder_ + "/value.h\"\n" +
-                                           "static void set(const tuneonce_block&, float* y) { *y = VALUE; }\n"
+                                       (reads_header ? "#include \"" + folder_ + "/value.h\"\n" : "#define VALUE 1\n") +
+                                           "static void set(const tuneonce_block&, float* y) {\n"
+                                           "  for (volatile int i = 0; WHICH == 1 && i < 5000000; i = i + 1) {}\n"
+                                           "  *y = VALUE;\n"
+                                           "}\n"
                                            "TUNEONCE_CPU_KERNEL(set);",
                                        "set")
-                                .Define("UNUSED", c[unused]);
+                                .Define("WHICH", c[which]);
                           }).Grid(Grid::Fixed(1)));
     SqliteStoreOptions options;
     options.path = folder_ + "/cache/store.db";
@@ -36,13 +40,15 @@ class StaleRecordTest : public testing::CpuDeviceTest {
     policy.store = *SqliteStore::Open(options);
     Result<TunedKernel> kernel = TunedKernel::Create(definition, policy);
     EXPECT_OK(kernel);
-    DeviceBuffer y = Floats({0});
+    DeviceBuffer y = Floats(std::vector<float>(extent_));
     EXPECT_OK(kernel->Launch(stream_->get(), testing::View(y)));
     *counters = kernel->counters();
     return Read(y)[0];
   }
 
   std::string folder_ = "/tmp/tuneonce-test-XXXXXX";
+  bool all_read_header_ = true;
+  std::size_t extent_ = 1;
 };
 
 TEST_F(StaleRecordTest, AHeaderThatChangedIsCompiledForTheStoredSelection) {
@@ -54,6 +60,24 @@ TEST_F(StaleRecordTest, AHeaderThatChangedIsCompiledForTheStoredSelection) {
   EXPECT_EQ(LaunchAnew(&counters), 2) << "a stale artifact of the store";
   EXPECT_EQ(counters.tunes, 0);
   EXPECT_EQ(counters.stored_hits, 1);
+}
+
+TEST_F(StaleRecordTest, AConfigIsComparedAgainWhenAHeaderChangedItsBaseline) {
+  all_read_header_ = false;
+  Counters counters;
+  ASSERT_OK(WriteFile(folder_ + "/value.h", "#define VALUE 1\n"));
+  EXPECT_EQ(LaunchAnew(&counters), 1);
+  extent_ = 2;
+  EXPECT_EQ(LaunchAnew(&counters), 1);
+  EXPECT_EQ(LaunchAnew(&counters), 1);
+  EXPECT_EQ(counters.stored_hits, 1) << "an unchanged header costs no search";
+  EXPECT_EQ(counters.tunes, 0);
+  ASSERT_OK(WriteFile(folder_ + "/value.h", "#define VALUE 2\n"));
+  EXPECT_EQ(LaunchAnew(&counters), 2) << "the baseline is what defines the result";
+  EXPECT_EQ(counters.tunes, 1);
+  extent_ = 1;  // Now the store has the baseline's new code.
+  EXPECT_EQ(LaunchAnew(&counters), 2) << "the record was verified against other code than the store's";
+  EXPECT_EQ(counters.tunes, 1);
 }
 
 }  // namespace

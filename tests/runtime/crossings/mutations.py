@@ -179,8 +179,8 @@ MUTATIONS = [
         6,
         "A record serves, whatever code is under its config now, and whichever kernel it is of.",
         "runtime/config_chain.cc",
-        "!found->record->is_imported() && best.identity != identity;",
-        "!found->record->is_imported() && best.identity != identity && found->record->key.kernel.empty();",
+        "const bool has_other_code = best.identity != identity;",
+        "const bool has_other_code = best.identity != identity && found->record->key.kernel.empty();",
     ),
     Mutation(
         6,
