@@ -1,5 +1,7 @@
 // A record outlives a change of a header; the code that it names does not.
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "base/file.h"
 #include "testing/device_test.h"
@@ -15,6 +17,11 @@ class StaleRecordTest : public testing::CpuDeviceTest {
   StaleRecordTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
   ~StaleRecordTest() override { EXPECT_EQ(system(("rm -rf " + folder_).c_str()), 0); }
 
+  /// Code that includes a file which changed in the clock tick of the compile is not stored, so this waits for the next.
+  void WriteHeader(const std::string& text) {
+    ASSERT_OK(WriteFile(folder_ + "/value.h", text));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   /// In a kernel of its own, as after a restart. Config 1 is the baseline and slow. Returns what the kernel wrote.
   float LaunchAnew(Counters* counters) {
     SearchSpace space;
@@ -53,10 +60,10 @@ class StaleRecordTest : public testing::CpuDeviceTest {
 
 TEST_F(StaleRecordTest, AHeaderThatChangedIsCompiledForTheStoredSelection) {
   Counters counters;
-  ASSERT_OK(WriteFile(folder_ + "/value.h", "#define VALUE 1\n"));
+  WriteHeader("#define VALUE 1\n");
   EXPECT_EQ(LaunchAnew(&counters), 1);
   EXPECT_EQ(counters.tunes, 1);
-  ASSERT_OK(WriteFile(folder_ + "/value.h", "#define VALUE 2\n"));
+  WriteHeader("#define VALUE 2\n");
   EXPECT_EQ(LaunchAnew(&counters), 2) << "a stale artifact of the store";
   EXPECT_EQ(counters.tunes, 0);
   EXPECT_EQ(counters.stored_hits, 1);
@@ -65,14 +72,14 @@ TEST_F(StaleRecordTest, AHeaderThatChangedIsCompiledForTheStoredSelection) {
 TEST_F(StaleRecordTest, AConfigIsComparedAgainWhenAHeaderChangedItsBaseline) {
   all_read_header_ = false;
   Counters counters;
-  ASSERT_OK(WriteFile(folder_ + "/value.h", "#define VALUE 1\n"));
+  WriteHeader("#define VALUE 1\n");
   EXPECT_EQ(LaunchAnew(&counters), 1);
   extent_ = 2;
   EXPECT_EQ(LaunchAnew(&counters), 1);
   EXPECT_EQ(LaunchAnew(&counters), 1);
   EXPECT_EQ(counters.stored_hits, 1) << "an unchanged header costs no search";
   EXPECT_EQ(counters.tunes, 0);
-  ASSERT_OK(WriteFile(folder_ + "/value.h", "#define VALUE 2\n"));
+  WriteHeader("#define VALUE 2\n");
   EXPECT_EQ(LaunchAnew(&counters), 2) << "the baseline is what defines the result";
   EXPECT_EQ(counters.tunes, 1);
   extent_ = 1;  // Now the store has the baseline's new code.
