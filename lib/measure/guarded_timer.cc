@@ -17,7 +17,11 @@ class GuardedSession final : public TimingSession {
   explicit GuardedSession(std::unique_ptr<TimingSession> session) : session_(std::move(session)) {}
 
   Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
-    return CallTimer("Prepare", [&] { return session_->Prepare(std::move(run)); });
+    return CallTimer("Prepare", [&]() -> Result<std::unique_ptr<PreparedRun>> {
+      TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<PreparedRun> prepared, session_->Prepare(std::move(run)));
+      if (prepared == nullptr) return InternalError("the timer's Prepare returned null");
+      return prepared;
+    });
   }
   Result<std::vector<double>> Sample(const std::vector<PreparedRun*>& runs) override {
     return CallTimer("Sample", [&] { return session_->Sample(runs); });
@@ -45,6 +49,7 @@ std::string_view GuardedTimer::name() const {
 Result<std::unique_ptr<TimingSession>> GuardedTimer::Open(StreamView stream, CacheState cache) {
   return CallTimer("Open", [&]() -> Result<std::unique_ptr<TimingSession>> {
     TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<TimingSession> session, timer_.Open(stream, cache));
+    if (session == nullptr) return InternalError("the timer's Open returned null");
     return std::unique_ptr<TimingSession>(std::make_unique<GuardedSession>(std::move(session)));
   });
 }

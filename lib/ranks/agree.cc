@@ -100,7 +100,7 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
       const int stage = agreement->num_awaited();
       while (engine.ok() && agreement->want() == Want::kHear && agreement->num_awaited() == stage) {
         engine = listener.Look(beat);
-        if (work.stop.stop_requested()) agreement->GiveUp(CancelledError("interrupted"));
+        if (work.stop.stop_requested()) agreement->Interrupt();
       }
     } else {
       Work(work, beat, agreement);

@@ -228,6 +228,8 @@ void Agreement::GiveUp(const Status& why) {
   Advance();
 }
 
+void Agreement::Interrupt() { GiveUp(CancelledError(absl::StrCat("rank ", options_.rank, " was interrupted"))); }
+
 std::vector<int> Agreement::awaited() const {
   std::vector<int> ranks;
   if (has_given_up_) return ranks;

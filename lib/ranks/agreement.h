@@ -92,6 +92,8 @@ class Agreement {
   void Broken(const Status& why);
   /// This rank wants an end: it serves nothing, and tells the others.
   void GiveUp(const Status& why);
+  /// GiveUp because this rank's stop token was set.
+  void Interrupt();
 
   /// Keys, by their place in the list.
   std::vector<std::size_t> wanted() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -261,6 +262,7 @@ Result<TuningLease> ConfigChain::LeaseToTune(const TuneRequest& request, const T
   limits.stop = request.stop(to_.policy.search);
   limits.timeout = std::chrono::milliseconds(0);
   for (;;) {
+    const auto slice_end = std::chrono::steady_clock::now() + limits.timeout;
     Result<TuningLease> lease = to_.policy.store->Lease(key, limits);
     if (lease.ok() || lease.status().code() != StatusCode::kDeadlineExceeded) return lease;
     if (limits.stop.stop_requested()) {
@@ -273,6 +275,7 @@ Result<TuningLease> ConfigChain::LeaseToTune(const TuneRequest& request, const T
                                                       max_wait.count(), " ms (AutotunePolicy::max_wait)")
                                        : "another process is tuning this key");
     }
+    std::this_thread::sleep_until(slice_end);  // A host's store may not wait.
     limits.timeout = std::min(kLeaseSlice, left);
   }
 }

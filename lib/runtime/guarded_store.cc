@@ -15,10 +15,26 @@ auto Call(Trace* trace, const char* what, const char* function_name, const Funct
   return CallForeign(std::string("the record store's ") + function_name, StatusCode::kInternal, function);
 }
 
+/// Errors: Internal if the lookup is none that RecordStore::Lookup may return.
+Status CheckLookup(const RecordLookup& lookup) {
+  const bool is_known = lookup.match >= RecordMatch::kExact && lookup.match <= RecordMatch::kNotFound &&
+                        lookup.instead >= RecordMiss::kNone && lookup.instead <= RecordMiss::kRefused;
+  if (!is_known) return InternalError("the record store's Lookup returned a value outside of its enumeration");
+  if (lookup.record.has_value() == (lookup.match == RecordMatch::kNotFound)) {
+    return InternalError(lookup.record ? "the record store's Lookup returned kNotFound with a record"
+                                       : "the record store's Lookup returned a match without a record");
+  }
+  return lookup.complete == nullptr ? Status() : CheckLookup(*lookup.complete);
+}
+
 }  // namespace
 
 Result<RecordLookup> GuardedStore::Lookup(const TuningKey& key) const {
-  return Call(trace_, "look up a record", "Lookup", [&] { return store_->Lookup(key); });
+  return Call(trace_, "look up a record", "Lookup", [&]() -> Result<RecordLookup> {
+    TUNEONCE_ASSIGN_OR_RETURN(RecordLookup found, store_->Lookup(key));
+    TUNEONCE_RETURN_IF_ERROR(CheckLookup(found));
+    return found;
+  });
 }
 Status GuardedStore::Put(const TuningRecord& record) {
   return Call(trace_, "write a record", "Put", [&] { return store_->Put(record); });

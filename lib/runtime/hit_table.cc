@@ -113,6 +113,7 @@ const HitTable::Entry* HitTable::Put(const LaunchKey& key, const Entry& entry, b
     Place(*generations_.back().slots, key, entry);
     ++used_slots_;
     ++size_;
+    num_selections_ += AloneInSelection(key);
     return &slot->first;
   }
   const Entry* existing = slot->current.load(std::memory_order_relaxed);
@@ -123,7 +124,10 @@ const HitTable::Entry* HitTable::Put(const LaunchKey& key, const Entry& entry, b
   const Entry* later = later_entries.back().get();
   list.push_back(Inserted{key.hash, slot, later});
   slot->current.store(later, std::memory_order_release);
-  if (existing == nullptr) ++size_;
+  if (existing == nullptr) {
+    ++size_;
+    num_selections_ += AloneInSelection(key);
+  }
   return later;
 }
 
@@ -134,6 +138,7 @@ void HitTable::Drop(const LaunchKey& key) {
   if (is_empty || slot->current.load(std::memory_order_relaxed) == nullptr) return;
   slot->current.store(nullptr, std::memory_order_release);
   --size_;
+  num_selections_ -= AloneInSelection(key);
 }
 
 std::optional<LaunchKey> HitTable::Oldest() {
@@ -160,6 +165,21 @@ void HitTable::KeepOldest() {
 std::size_t HitTable::size() const {
   MutexLock lock(mutex_);
   return size_;
+}
+
+std::size_t HitTable::num_selections() const {
+  MutexLock lock(mutex_);
+  return num_selections_;
+}
+
+std::size_t HitTable::AloneInSelection(const LaunchKey& key) const {
+  const LaunchKey selected = WithRole(key, LaunchKey::kTuned), fallback = WithRole(key, LaunchKey::kFallback);
+  const bool is_selected = key.words[0] == selected.words[0];
+  if (!is_selected && key.words[0] != fallback.words[0]) return 0;
+  const Slot* other = SlotOf(is_selected ? fallback : selected);
+  const bool has_entry = other->words()[0].load(std::memory_order_relaxed) != 0 &&
+                         other->current.load(std::memory_order_relaxed) != nullptr;
+  return has_entry ? 0 : 1;
 }
 
 std::vector<const ReadyKernel*> HitTable::Kernels() const {

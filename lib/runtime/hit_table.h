@@ -101,6 +101,8 @@ class HitTable {
   void KeepOldest();
   /// Returns the number of keys that have an entry.
   std::size_t size() const;
+  /// Returns the number of keys that have a selected or a first fallback config, their roles counted once.
+  std::size_t num_selections() const;
   /// Returns the kernels of all entries, in the order of insertion.
   std::vector<const ReadyKernel*> Kernels() const;
   /// Counts a call that may use Find or an entry at any time until EndReading. Hits are not counted.
@@ -154,6 +156,8 @@ class HitTable {
   }
   /// Returns the key's slot, or the empty one where the key belongs.
   Slot* SlotOf(const LaunchKey& key) const TUNEONCE_REQUIRES(mutex_);
+  /// Returns 1 if `key` has the role of a selected or of a first fallback config, and the other one has no entry. Else 0.
+  std::size_t AloneInSelection(const LaunchKey& key) const TUNEONCE_REQUIRES(mutex_);
   const Entry* Put(const LaunchKey& key, const Entry& entry, bool replaces) TUNEONCE_REQUIRES(mutex_);
   Slot* Place(const Slots& slots, const LaunchKey& key, const Entry& entry) const;
   /// Returns the number of slots for the next Rebuild.
@@ -182,6 +186,7 @@ class HitTable {
   std::deque<Inserted> inserted_ TUNEONCE_GUARDED_BY(mutex_);
   std::size_t used_slots_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Number of used slots in the last generation.
   std::size_t size_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  std::size_t num_selections_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::atomic<const Slots*> slots_;  // Points into the last generation.
 };
 

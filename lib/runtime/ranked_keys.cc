@@ -19,6 +19,9 @@ namespace {
 
 using State = WarmedKey::State;
 
+/// Most ranks of a group: each of them costs memory, and a group that states more is broken.
+constexpr int kMostRanks = 1 << 17;
+
 /// Returns a text for the device and driver, which ranks must have in common to agree.
 Result<std::string> KindHere(ReadyKeys& ready_keys) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, ready_keys.CurrentDevice());
@@ -300,9 +303,10 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device,
   const Status known = CallForeign("the rank group", StatusCode::kUnavailable, [&]() -> Status {
     options.rank = policy_.group->rank();
     options.size = policy_.group->size();
-    if (options.rank >= 0 && options.rank < options.size) return Status();
+    if (options.rank >= 0 && options.rank < options.size && options.size <= kMostRanks) return Status();
     return InvalidArgumentError(absl::StrCat("RankGroup::rank() returned ", options.rank, " and size() returned ",
-                                             options.size, ": the rank must be within 0 to size - 1"));
+                                             options.size, ": the rank must be within 0 to size - 1, and the size at "
+                                             "most ", kMostRanks));
   });
   if (!known.ok()) options.rank = 0, options.size = 1;
   Agreement agreement(options, MakeVote(of_device));

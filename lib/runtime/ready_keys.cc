@@ -288,8 +288,7 @@ void ReadyKeys::DropProvisional(const LaunchKey& key) {
 
 std::vector<LaunchKey> ReadyKeys::Evict(std::size_t max_keys) {
   std::vector<LaunchKey> dropped;
-  // Most keys have two entries: the selected config and the fallback config.
-  while (table_.size() / 2 > max_keys) {
+  while (table_.num_selections() > max_keys) {
     std::optional<LaunchKey> oldest = table_.Oldest();
     if (!oldest) break;
     const LaunchKey selection = WithRole(*oldest, LaunchKey::kTuned);

@@ -123,6 +123,10 @@ Status SearchEngine::Search() {
   groups_.Collect(/*lists_untried=*/!IsSampled(), &record_);
   record_.is_complete = IsSampled() ? !was_cut_short_ : record_.num_not_measured == 0;
   record_.notes.insert(record_.notes.end(), groups_.notes().begin(), groups_.notes().end());
+  if (const std::size_t refused = run_->num_refused(); refused > 0) {
+    record_.notes.push_back(absl::StrCat("the strategy proposed ", refused,
+                                         " configs that do not exist or were proposed before: they were not tried"));
+  }
   if (winner_ != nullptr) Choose();
   AddCosts();
   return Status();

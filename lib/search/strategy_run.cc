@@ -90,12 +90,16 @@ std::vector<std::size_t> StrategyRun::Next(std::size_t batch_size) {
   Proposal proposal = strategy_->Propose(history_);
   expected_gain_ = proposal.expected_gain;
   if (proposal.should_stop()) return {};
-  // A host's strategy may propose what cannot be tried.
+  // Only a host's strategy proposes what cannot be tried.
   std::set<std::size_t> taken;
   for (const StrategyTrial& trial : history_.trials) taken.insert(trial.config);
   std::vector<std::size_t> batch;
   for (std::size_t config : proposal.configs) {
-    if (config < num_configs_ && taken.insert(config).second) batch.push_back(config);
+    if (config < num_configs_ && taken.insert(config).second) {
+      batch.push_back(config);
+    } else {
+      ++num_refused_;
+    }
   }
   return batch;
 }

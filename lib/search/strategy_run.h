@@ -37,6 +37,8 @@ class StrategyRun {
   void Add(const StrategyTrial& trial) { history_.trials.push_back(trial); }
   /// The gain that the last batch was expected to bring (Proposal::expected_gain).
   std::optional<double> expected_gain() const { return expected_gain_; }
+  /// Returns how many configs a host's strategy proposed that do not exist or were proposed before.
+  std::size_t num_refused() const { return num_refused_; }
 
  private:
   const std::size_t num_configs_;
@@ -44,6 +46,7 @@ class StrategyRun {
   std::unique_ptr<SearchStrategy> strategy_;
   SearchHistory history_;
   std::optional<double> expected_gain_;
+  std::size_t num_refused_ = 0;
 };
 
 }  // namespace v0

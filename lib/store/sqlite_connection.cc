@@ -49,6 +49,14 @@ bool IsCorrupt(int result) {
   return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_ERROR;
 }
 
+/// Renames a damaged file, so that a new one takes its place.
+Status SetDamagedAside(const std::string& path) {
+  TUNEONCE_RETURN_IF_ERROR(SetAside(path, "corrupt"));
+  std::fprintf(stderr, "tuneonce: the store %s is damaged; it was renamed to %s.corrupt-*, and its keys are tuned again\n",
+               path.c_str(), path.c_str());
+  return Status();
+}
+
 bool IsDone(int result) { return result == SQLITE_OK || result == SQLITE_ROW || result == SQLITE_DONE; }
 
 const char* WhatToDo(int result) {
@@ -123,7 +131,7 @@ Status SqliteConnection::Attempt(const char* what, bool writes, const std::funct
     *must_repeat = true;
     bool is_current = IsCurrent();  // Else another process was first.
     Status status = StatusOf(result, absl::StrCat(path_, ", ", what));
-    if (is_current) TUNEONCE_RETURN_IF_ERROR(SetAside(path_, "corrupt"));
+    if (is_current) TUNEONCE_RETURN_IF_ERROR(SetDamagedAside(path_));
     Close();
     return status;
   }
@@ -167,12 +175,12 @@ Status SqliteConnection::Connect() {
 
 Status SqliteConnection::ConnectUnderLock() {
   TUNEONCE_ASSIGN_OR_RETURN(StoreFile there, ReadMark(path_));
-  if (there == StoreFile::kOursDamaged) TUNEONCE_RETURN_IF_ERROR(SetAside(path_, "corrupt"));
+  if (there == StoreFile::kOursDamaged) TUNEONCE_RETURN_IF_ERROR(SetDamagedAside(path_));
   if (there == StoreFile::kMissing || HasLogOfAnother(path_)) SetLogAside(path_);
   int result = OpenDatabase();
   if (IsCorrupt(result)) {
     Close();
-    TUNEONCE_RETURN_IF_ERROR(SetAside(path_, "corrupt"));
+    TUNEONCE_RETURN_IF_ERROR(SetDamagedAside(path_));
     result = OpenDatabase();
   } else if (result == SQLITE_OK && IsOfOlderVersion()) {
     const std::int64_t version = Pragma("PRAGMA user_version");

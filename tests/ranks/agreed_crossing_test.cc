@@ -152,7 +152,7 @@ TEST(AgreedCrossingTest, AnInterruptEndsAWaitAndTheOthersHearOfIt) {
   ranks.Run([&](RankThread& rank) {
     const Status warmed = rank.Warmup(kScaleN);
     EXPECT_FALSE(warmed.ok());
-    EXPECT_NE(warmed.message().find("interrupted"), std::string::npos) << warmed.ToString();
+    EXPECT_NE(warmed.message().find("rank 1 was interrupted"), std::string::npos) << warmed.ToString();
   });
 }
 

@@ -178,6 +178,24 @@ class CancelledAtTheCheck final : public RankGroup {
   bool has_come_ = false;
 };
 
+/// A group that states more ranks than there can be.
+class HugeGroup final : public RankGroup {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1 << 30; }
+  Status Put(const std::string&, const std::string&) override { return Status(); }
+  Result<std::string> PutOnce(const std::string&, const std::string& bytes, int) override { return bytes; }
+  Result<std::optional<std::string>> Get(const std::string&, int) override { return std::optional<std::string>(); }
+};
+
+TEST_F(FaultTest, AGroupOfTooManyRanksIsAnError) {
+  ranks_ = RankThreads(1);
+  ranks_.policies[0].ranks.group = std::make_shared<HugeGroup>();
+  ranks_.Run([&](RankThread& rank) {
+    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kInvalidArgument, "size() returned 1073741824");
+  });
+}
+
 TEST_F(FaultTest, ARankThatIsCancelledAtTheLastMessageRunsWhatTheOthersRunAfterTheNextTunePending) {
   constexpr int kCancelled = 1;
   std::atomic<bool> cancelled{false};

@@ -394,6 +394,72 @@ TEST_F(TunePolicyTest, BetweenTwoLooksTheStoreIsLeftAlone) {
   EXPECT_EQ(kernel.counters().busy_elsewhere, 5);
 }
 
+/// A host's store whose look-ups return `lookup`.
+class LookupStore final : public ForwardingStore {
+ public:
+  explicit LookupStore(RecordLookup lookup) : ForwardingStore(MakeMemoryStore()), lookup_(std::move(lookup)) {}
+  Result<RecordLookup> Lookup(const TuningKey&) const override { return lookup_; }
+
+ private:
+  const RecordLookup lookup_;
+};
+
+TEST_F(TunePolicyTest, ALookupThatContradictsItselfIsAnErrorOfTheStore) {
+  RecordLookup matches_nothing;
+  matches_nothing.match = RecordMatch::kExact;
+  RecordLookup unknown_reason;
+  unknown_reason.instead = static_cast<RecordMiss>(77);
+  RecordLookup half;
+  half.complete = std::make_shared<RecordLookup>(matches_nothing);
+  for (const RecordLookup& lookup : {matches_nothing, unknown_reason, half}) {
+    policy_.store = std::make_shared<LookupStore>(lookup);
+    TunedKernel kernel = Create();
+    EXPECT_OK(Launch(kernel));  // Tuning continues without the store.
+    EXPECT_EQ(kernel.counters().tunes, 1);
+    EXPECT_EQ(kernel.counters().misses_refused, 1);
+  }
+}
+
+TEST_F(TunePolicyTest, AStoreThatDoesNotWaitForALeaseIsNotAskedAllTheTime) {
+  auto store = std::make_shared<LeasedStore>();
+  policy_.store = store;
+  policy_.max_wait = std::chrono::milliseconds(200);
+  TunedKernel kernel = Create();
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().busy_elsewhere, 1);
+  EXPECT_LE(store->asked, 12);
+}
+
+/// Opens sessions, or prepares runs, that are null.
+class NullTimer final : public Timer {
+ public:
+  explicit NullTimer(bool opens) : opens_(opens) {}
+  std::string_view name() const override { return "null"; }
+  Result<std::unique_ptr<TimingSession>> Open(StreamView, CacheState) override {
+    class Session final : public TimingSession {
+      Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun) override { return std::unique_ptr<PreparedRun>(); }
+      Result<std::vector<double>> Sample(const std::vector<PreparedRun*>&) override { return std::vector<double>(); }
+      std::int64_t num_launches() const override { return 0; }
+      std::size_t memory_bytes() const override { return 0; }
+    };
+    return opens_ ? std::make_unique<Session>() : std::unique_ptr<TimingSession>();
+  }
+
+ private:
+  const bool opens_;
+};
+
+TEST_F(TunePolicyTest, ATimerThatReturnsNullIsAnError) {
+  policy_.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
+  NullTimer opens_nothing(false), prepares_nothing(true);
+  policy_.search.timer = &opens_nothing;
+  TunedKernel kernel = Create();
+  EXPECT_ERROR(Launch(kernel), StatusCode::kInternal, "the timer's Open returned null");
+  policy_.search.timer = &prepares_nothing;
+  TunedKernel other = Create("other");
+  EXPECT_ERROR(Launch(other), StatusCode::kInternal, "the timer's Prepare returned null");
+}
+
 TEST_F(TunePolicyTest, ALeaseOfAFileIsRespected) {
   TemporaryFolder folder = *testing::MakeFolder();
   SqliteStoreOptions options;

@@ -255,6 +255,9 @@ TEST_F(GuidedSearchTest, AHostsStrategyDecidesAndTheBaselineIsMeasuredAllTheSame
       std::set<std::string>(runner_.ran.begin(), runner_.ran.end()),
       (std::set<std::string>{configs_[kBaseline].ToString(), configs_[400].ToString(), configs_[401].ToString()}));
   EXPECT_EQ(record->SearchedText(), "searched 3 of 512");
+  EXPECT_EQ(std::count(record->notes.begin(), record->notes.end(),
+                       "the strategy proposed 2 configs that do not exist or were proposed before: they were not tried"),
+            1);
 }
 
 TEST_F(GuidedSearchTest, KnownTimesAreKeptWhereTheListChangesAndOnlyNewConfigsAreTried) {

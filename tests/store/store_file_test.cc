@@ -102,7 +102,9 @@ TEST_F(StoreFileTest, AFifoIsRefusedWithoutWaiting) {
 TEST_F(StoreFileTest, ADamagedHeaderIsSetAsideOnlyInTheFileThatWasTheStore) {
   ASSERT_OK(Open(path_)->Put(KeyedRecord(1)));
   { std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary) << "damage"; }
+  ::testing::internal::CaptureStderr();
   EXPECT_NE(Open(path_), nullptr);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find(path_ + " is damaged; it was renamed to"), std::string::npos);
   auto set_aside = [&] {
     std::map<std::string, std::string> contents = Contents(cache_);
     return std::count_if(contents.begin(), contents.end(), [](const auto& file) {
