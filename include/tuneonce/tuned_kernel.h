@@ -305,7 +305,9 @@ class TUNEONCE_API TunedKernel {
 
   /// Ends all tuning. From now on nothing is searched, compiled for a search, or served from the store, whatever the
   /// mode. A launch whose key is not loaded runs the fallback config, and is counted (Counters::frozen_misses) and
-  /// listed (frozen_misses()). Pending keys are forgotten. Call it after Warmup, before captures and steady operation.
+  /// listed (frozen_misses()). Pending keys are forgotten. A search that another thread has begun is completed, and its
+  /// config serves; a TunePending or warm-up there begins no other. Call it after Warmup, before captures and steady
+  /// operation.
   void Freeze();
   /// Returns the keys that missed since Freeze outside captures, each once, at most 1000: "M=128, x:float16".
   std::vector<std::string> frozen_misses() const;

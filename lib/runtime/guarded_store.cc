@@ -15,7 +15,7 @@ auto Call(Trace* trace, const char* what, const char* function_name, const Funct
   return CallForeign(std::string("the record store's ") + function_name, StatusCode::kInternal, function);
 }
 
-/// Errors: Internal if the lookup is none that RecordStore::Lookup may return.
+/// Errors: Internal if RecordStore::Lookup may not return the lookup.
 Status CheckLookup(const RecordLookup& lookup) {
   const bool is_known = lookup.match >= RecordMatch::kExact && lookup.match <= RecordMatch::kNotFound &&
                         lookup.instead >= RecordMiss::kNone && lookup.instead <= RecordMiss::kRefused;

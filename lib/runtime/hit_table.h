@@ -156,7 +156,8 @@ class HitTable {
   }
   /// Returns the key's slot, or the empty one where the key belongs.
   Slot* SlotOf(const LaunchKey& key) const TUNEONCE_REQUIRES(mutex_);
-  /// Returns 1 if `key` has the role of a selected or of a first fallback config, and the other one has no entry. Else 0.
+  /// Returns 1 if `key` has the role of a selected or a first fallback config, and the other of them has no entry.
+  /// Otherwise returns 0.
   std::size_t AloneInSelection(const LaunchKey& key) const TUNEONCE_REQUIRES(mutex_);
   const Entry* Put(const LaunchKey& key, const Entry& entry, bool replaces) TUNEONCE_REQUIRES(mutex_);
   Slot* Place(const Slots& slots, const LaunchKey& key, const Entry& entry) const;

@@ -148,7 +148,7 @@ Status MissPolicy::TunePending(CUstream stream, bool continues) {
     Status chosen = waiting.is_cut_short ? ContinueSearch(stream, waiting) : TunePendingKey(stream, waiting);
     waiting.inputs.reset();  // The next key's search may need the memory.
     if (first_failure.ok()) first_failure = chosen;
-    if (chosen.sticky() || to_.policy.search.stop.stop_requested()) break;
+    if (chosen.sticky() || frozen_ || to_.policy.search.stop.stop_requested()) break;
   }
   DropOldest();
   return first_failure;

@@ -157,7 +157,7 @@ void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::functi
   double budgets_ms = 0;  // The sum over all searches. It is unlimited if one search has no limit.
   for (Entry* each : entries) {
     Entry& entry = *each;
-    if (entry.is_done || IsOverFor(*entry.impl)) continue;
+    if (entry.is_done || entry.impl->misses.is_frozen() || IsOverFor(*entry.impl)) continue;
     // The search returns the errors of its plan.
     Span span(&entry.impl->policy.search.runtime->trace(), "plan", "plan " + entry.warmed.key);
     Status planned = entry.impl->Guarded([&] { return PlanCompiles(entry); });
@@ -229,8 +229,12 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
 void WarmupRun::TuneTheRest(bool may_wait) {
   for (Entry& entry : entries_) {
     if (entry.is_done || IsOverFor(*entry.impl)) continue;
-    entry.impl->HoldCupti(&burst_);
-    Tune(entry, may_wait);
+    if (entry.impl->misses.is_frozen()) {  // Since the warm-up began.
+      End(entry, State::kFallback);
+    } else {
+      entry.impl->HoldCupti(&burst_);
+      Tune(entry, may_wait);
+    }
     if (entry.is_done) Finish(entry);
   }
 }

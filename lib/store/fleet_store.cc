@@ -73,7 +73,12 @@ class FleetStore final : public RecordStore {
   Status Remove(const TuningKey& key) override {
     TUNEONCE_RETURN_IF_ERROR(machine_->Remove(key));
     (void)kept_.Remove(key);
-    return use_.writes ? fleet_->Remove(key) : Status();
+    if (use_.writes) return fleet_->Remove(key);
+    Result<RecordLookup> far = fleet_->Lookup(key);
+    Say(far.status());
+    const bool stays = far.ok() && far->record && far->match == RecordMatch::kExact;
+    return stays ? FailedPreconditionError("the fleet's store has the record, and FleetUse::writes is false")
+                 : Status();
   }
   Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
     const auto begin = std::chrono::steady_clock::now();
@@ -146,13 +151,23 @@ class FleetStore final : public RecordStore {
     // Artifacts that the machine does not have are written by the process that compiles them.
     return code.ok() && *code ? fleet_->PutArtifact(key, **code) : Status();
   }
-  /// Sends what could not go before.
+  /// Sends what could not go before, unless the fleet got a pin or a better record meanwhile.
   void CatchUp() const {
     if (!use_.writes) return;
     Result<std::vector<TuningRecord>> unsent = kept_.List();
     for (const TuningRecord& record : *unsent) {
-      if (MayPass(SendUp(record))) return;
+      Result<RecordLookup> there = fleet_->Lookup(record.key);
+      if (!there.ok()) return;
+      if (there->match == RecordMatch::kExact && Stays(*there->record, record)) {
+        (void)kept_.Remove(record.key);
+      } else if (MayPass(SendUp(record))) {
+        return;
+      }
     }
+  }
+  static bool Stays(const TuningRecord& there, const TuningRecord& late) {
+    const bool is_pin_of_fleet = there.is_pinned && !late.is_pinned;
+    return is_pin_of_fleet || !PreferOf(there, late, PreferRecord::kBest).takes_second;
   }
   void Say(const Status& status) const {
     if (status.ok() || !use_.on_error || !IsNews(status.message())) return;

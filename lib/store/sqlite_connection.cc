@@ -52,7 +52,8 @@ bool IsCorrupt(int result) {
 /// Renames a damaged file, so that a new one takes its place.
 Status SetDamagedAside(const std::string& path) {
   TUNEONCE_RETURN_IF_ERROR(SetAside(path, "corrupt"));
-  std::fprintf(stderr, "tuneonce: the store %s is damaged; it was renamed to %s.corrupt-*, and its keys are tuned again\n",
+  std::fprintf(stderr,
+               "tuneonce: the store %s is damaged; it was renamed to %s.corrupt-*, and its keys are tuned again\n",
                path.c_str(), path.c_str());
   return Status();
 }

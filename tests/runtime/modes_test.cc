@@ -276,6 +276,28 @@ TEST_F(ModesTest, FreezeEndsAllWaiting) {
   EXPECT_EQ(kernel.frozen_misses(), std::vector<std::string>{"N=1000, x:float32, y:float32"});
 }
 
+TEST_F(ModesTest, AfterFreezeARunningTunePendingOrWarmUpSearchesForNoOtherKey) {
+  TunedKernel* to_freeze = nullptr;
+  policy_.search.on_progress = [&](const SearchProgress& progress) {
+    if (progress.stage == SearchProgress::Stage::kMeasure) to_freeze->Freeze();
+  };
+  TunedKernel deferred = Create(Mode::kTuneDeferred);
+  to_freeze = &deferred;
+  for (std::size_t n : {1000, 1001, 1002}) ASSERT_OK(Launch(deferred, n));
+  ASSERT_OK(deferred.TunePending(stream_->get()));
+  EXPECT_EQ(deferred.counters().tunes, 1);
+  policy_.store = std::make_shared<MemoryStore>();
+  TunedKernel warm = Create(Mode::kTuneOnMiss);
+  to_freeze = &warm;
+  Result<std::vector<WarmedKey>> warmed =
+      WarmupAll(stream_->get(), {{&warm, {{{"N", 1000}}, {{"N", 1001}}, {{"N", 1002}}}}});
+  ASSERT_OK(warmed);
+  EXPECT_EQ(warm.counters().tunes, 1);
+  EXPECT_EQ((*warmed)[0].state, WarmedKey::State::kTuned);
+  EXPECT_EQ((*warmed)[1].state, WarmedKey::State::kFallback);
+  EXPECT_EQ((*warmed)[2].state, WarmedKey::State::kFallback);
+}
+
 /// Has nothing, and calls what it is given when it is asked.
 class InterruptingStore final : public ForwardingStore {
  public:

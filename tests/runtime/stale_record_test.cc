@@ -17,7 +17,7 @@ class StaleRecordTest : public testing::CpuDeviceTest {
   StaleRecordTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
   ~StaleRecordTest() override { EXPECT_EQ(system(("rm -rf " + folder_).c_str()), 0); }
 
-  /// Code that includes a file which changed in the clock tick of the compile is not stored, so this waits for the next.
+  /// Waits for the next clock tick: code that includes a file which changed in the tick of the compile is not stored.
   void WriteHeader(const std::string& text) {
     ASSERT_OK(WriteFile(folder_ + "/value.h", text));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -168,8 +168,9 @@ TEST_F(FleetStoreTest, AMachineThatOnlyTakesGivesNothingAndKeepsNobodyOut) {
   ASSERT_OK(fleet_->Put(Record(2)));
   ASSERT_OK(store->Put(Record(1)));
   EXPECT_FALSE(fleet_->Lookup(Record(1).key)->record);
-  ASSERT_OK(store->Remove(Record(2).key));
+  EXPECT_ERROR(store->Remove(Record(2).key), StatusCode::kFailedPrecondition, "FleetUse::writes is false");
   EXPECT_TRUE(fleet_->Lookup(Record(2).key)->record);
+  EXPECT_OK(store->Remove(Record(1).key));
   Result<TuningLease> held = store->Lease(Record(1).key, AtOnce());
   EXPECT_OK(fleet_->Lease(Record(1).key, AtOnce()));
 }
@@ -193,6 +194,22 @@ TEST_F(FleetStoreTest, WhatAFleetThatWasAwayDidNotTakeItGetsLater) {
   fleet_->away = Status();
   ASSERT_OK(store->Lookup(Record(5).key));
   EXPECT_FALSE(fleet_->Lookup(Record(4).key)->record);
+}
+
+TEST_F(FleetStoreTest, WhatComesLateReplacesNoPinAndNothingBetter) {
+  std::shared_ptr<RecordStore> store = Store();
+  fleet_->away = UnavailableError("away");
+  for (std::uint64_t n : {1, 2, 3}) ASSERT_OK(store->Put(Record(n, "late")));
+  fleet_->away = Status();
+  TuningRecord pin = Record(1, "pin"), better = Record(2, "better");
+  pin.is_pinned = true;
+  better.fencing_token = 7;
+  ASSERT_OK(fleet_->Put(pin));
+  ASSERT_OK(fleet_->Put(better));
+  ASSERT_OK(store->Put(Record(4)));  // A call that reaches the fleet.
+  EXPECT_EQ(fleet_->Lookup(pin.key)->record->best.config, pin.best.config);
+  EXPECT_EQ(fleet_->Lookup(better.key)->record->best.config, better.best.config);
+  EXPECT_EQ(fleet_->Lookup(Record(3).key)->match, RecordMatch::kExact);
 }
 
 TEST_F(FleetStoreTest, AMachineWhoseOwnStoreIsAwayLivesOffTheFleets) {

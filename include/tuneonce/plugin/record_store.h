@@ -194,9 +194,10 @@ struct FleetUse {
 /// Makes a store that combines a machine's store with its fleet's (RedisStore). A key with a complete record in the
 /// machine's store is served without asking the fleet. Records and code from the fleet are copied to the machine. A put
 /// writes to the machine's store and then to the fleet's, with the code of the selected config and the baseline. What
-/// the fleet's store did not accept is written again by later calls of this process. A key is leased from both, so that
-/// one host tunes it. If either store fails, the other one serves. `machine` is usually a layered store
-/// (MakeLayeredStore), so that records that an application ships precede the fleet's.
+/// the fleet's store did not accept is written again by later calls of this process, unless it has a pin or a better
+/// record by then. A key is leased from both, so that one host tunes it. If either store fails, the other one serves.
+/// `machine` is usually a layered store (MakeLayeredStore), so that records that an application ships precede the
+/// fleet's.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeFleetStore(std::shared_ptr<RecordStore> machine,
                                                          std::shared_ptr<RecordStore> fleet, FleetUse use = {});
 
