@@ -75,6 +75,8 @@ Result<Artifact> Toolchain::Compile(const KernelSource& source, const Hints& hin
   if (!artifact.ok()) return artifact;
   Result<std::string> version = CallToolchain(source.kind, "Version", [&] { return Version(); });
   if (version.ok()) artifact->toolchain = *version;
+  const bool states_code = !(artifact->code_fingerprint == tuneonce::Fingerprint());
+  if (!states_code) artifact->code_fingerprint = Fingerprinter().Add(artifact->image).Add(artifact->symbol).Finish();
   return artifact;
 }
 

@@ -20,6 +20,7 @@ Result<AgreedConfigs::Contribution> AgreedConfigs::Contribute(TuningCall& call, 
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, KeyInStore::Of(to_, call, key));
   Contribution contribution;
   contribution.key = in_store.key;
+  contribution.space = in_store.space;
   if (to_.ready_keys.HasSelection(key)) {
     std::optional<Selection> selection = to_.ready_keys.selections().Find(key);
     if (!selection || selection->record == nullptr)

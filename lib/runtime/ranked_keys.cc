@@ -10,6 +10,7 @@
 #include "base/span.h"
 #include "ranks/code_exchange.h"
 #include "ranks/rank_turn.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 
@@ -81,7 +82,8 @@ Status RankedKeys::Contribute(Entry& entry) {
     const bool is_ready = impl.ready_keys.HasSelection(entry.key.key);
     const std::optional<TuningRecord>& record = entry.contribution.record;
     KeyVote& vote = entry.vote;
-    vote.definition = entry.contribution.key.kernel_fingerprint;
+    const AgreedConfigs::Contribution& mine = entry.contribution;
+    vote.definition = Fingerprinter().Add(mine.key.kernel_fingerprint).Add(mine.space).Finish();
     if (impl.is_baseline_only || (impl.misses.is_frozen() && !is_ready)) {
       vote.state = KeyVote::kFallback;
       return Status();

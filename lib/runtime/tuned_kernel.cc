@@ -11,7 +11,7 @@
 #include "cuda/driver_api.h"
 #include "launch/assumption.h"
 #include "runtime/context_status.h"
-#include "runtime/guarded_store.h"
+#include "store/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/shipped_selections.h"

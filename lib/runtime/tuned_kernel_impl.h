@@ -12,7 +12,7 @@
 #include "runtime/announcer.h"
 #include "runtime/config_chain.h"
 #include "runtime/fallback_configs.h"
-#include "runtime/guarded_store.h"
+#include "store/guarded_store.h"
 #include "runtime/host_pins.h"
 #include "runtime/kernel_parts.h"
 #include "runtime/launched_shapes.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/callback.h"
+#include "store/guarded_store.h"
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
 #include "store/record_preference.h"
@@ -71,14 +72,10 @@ class FleetStore final : public RecordStore {
     return all;
   }
   Status Remove(const TuningKey& key) override {
-    TUNEONCE_RETURN_IF_ERROR(machine_->Remove(key));
+    const Status near = machine_->Remove(key);
     (void)kept_.Remove(key);
-    if (use_.writes) return fleet_->Remove(key);
-    Result<RecordLookup> far = fleet_->Lookup(key);
-    Say(far.status());
-    const bool stays = far.ok() && far->record && far->match == RecordMatch::kExact;
-    return stays ? FailedPreconditionError("the fleet's store has the record, and FleetUse::writes is false")
-                 : Status();
+    const Status far = use_.writes ? fleet_->Remove(key) : CheckNotInFleet(key);
+    return near.ok() ? far : near;
   }
   Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
     const auto begin = std::chrono::steady_clock::now();
@@ -132,6 +129,13 @@ class FleetStore final : public RecordStore {
     if (far_is_exact) Say(machine_->Put(*far.record));
     near.Improve(std::move(far));
     return near;
+  }
+  /// Errors: FailedPrecondition if the fleet has a record of the key, which this machine must not remove.
+  Status CheckNotInFleet(const TuningKey& key) const {
+    Result<RecordLookup> far = fleet_->Lookup(key);
+    Say(far.status());
+    if (!far.ok() || far->match != RecordMatch::kExact) return Status();
+    return FailedPreconditionError("the fleet's store has the record, and FleetUse::writes is false");
   }
   /// Writes a record to the fleet's store, after its code. What the fleet does not accept now is kept for later.
   Status SendUp(const TuningRecord& record) const {
@@ -200,7 +204,10 @@ class FleetStore final : public RecordStore {
 
 std::shared_ptr<RecordStore> MakeFleetStore(std::shared_ptr<RecordStore> machine, std::shared_ptr<RecordStore> fleet,
                                             FleetUse use) {
-  return std::make_shared<FleetStore>(std::move(machine), std::move(fleet), std::move(use));
+  auto guarded = [](std::shared_ptr<RecordStore> store) {
+    return std::make_shared<GuardedStore>(std::move(store), /*trace=*/nullptr);
+  };
+  return std::make_shared<FleetStore>(guarded(std::move(machine)), guarded(std::move(fleet)), std::move(use));
 }
 
 }  // namespace v0

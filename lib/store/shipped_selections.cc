@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "store/guarded_store.h"
 #include "store/record_preference.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
@@ -88,6 +89,10 @@ Result<std::optional<Artifact>> LayeredStore::GetArtifact(const Fingerprint& key
 
 std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
                                               std::vector<std::shared_ptr<RecordStore>> shipped) {
+  user = std::make_shared<GuardedStore>(std::move(user), /*trace=*/nullptr);
+  for (std::shared_ptr<RecordStore>& layer : shipped) {
+    layer = std::make_shared<GuardedStore>(std::move(layer), /*trace=*/nullptr);
+  }
   return std::make_shared<LayeredStore>(std::move(user), std::move(shipped));
 }
 

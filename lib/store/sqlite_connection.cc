@@ -215,10 +215,12 @@ Status SqliteConnection::ConnectForReading() {
   // With immutable=1 SQLite reads from a folder that cannot be written, but ignores the log of a store that is in use.
   struct stat log {};
   bool has_log = stat((path_ + "-wal").c_str(), &log) == 0 && log.st_size > 0;
-  int result = has_log ? OpenFile(SQLITE_OPEN_READONLY, "") : SQLITE_CANTOPEN;
-  if (!IsDone(result) && !IsBusy(result)) {
+  int result = OpenFile(SQLITE_OPEN_READONLY, has_log ? "" : "?immutable=1");
+  if (has_log && !IsDone(result) && !IsBusy(result)) {
     Close();
-    result = OpenFile(SQLITE_OPEN_READONLY, "?immutable=1");
+    return UnavailableError(absl::StrCat("the store ", path_, " has a log, ", path_,
+                                         "-wal, that cannot be read in a folder that cannot be written: open the store "
+                                         "once where it can be written"));
   }
   TUNEONCE_RETURN_IF_ERROR(StatusOf(result, path_));
   Status version = CheckVersion();

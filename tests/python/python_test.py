@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,6 +32,22 @@ def softmax(x):
 
 def soft_arguments(m=8, n=64):
     return np.random.rand(m, n).astype(np.float32), np.zeros((m, n), np.float32)
+
+
+def test_arrays_may_be_freed_as_soon_as_a_call_failed():
+    with tempfile.TemporaryDirectory() as made:
+        bundle = pathlib.Path(made) / "vector_add"
+        shutil.copytree(folder / "vector_add", bundle)
+        manifest = json.loads((bundle / "manifest.json").read_text())
+        for variant in manifest["variants"]:
+            variant["requires"] = "N < 5"
+        (bundle / "manifest.json").write_text(json.dumps(manifest))
+        kernel = tuneonce.TunedKernel(bundle, "cpu", store="memory")
+        for _ in range(5):
+            x, y, z = (np.ones(2_000_000, np.float32) for _ in range(3))
+            expect(tuneonce.Error, "N < 5", lambda: kernel(x, y, z))
+            del x, y, z
+            np.ones(2_000_000, np.float32)
 
 
 def test_it_tunes_once_and_counts():

@@ -314,9 +314,20 @@ TEST(AgreedKernelTest, ARankWithAnotherBaselineRunsNothingThatWasComparedWithThe
   other.space.SetBaseline({{other.tile, 256}, {other.work, 100}});
   ranks.definitions[1] = other.Definition();
   ranks.Run([&](RankThread& rank) {
-    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "with another baseline or space");
+    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "with other sources or configs");
     EXPECT_OK(rank.Launch(kScaleN));
     EXPECT_EQ(rank.Runs(kScaleN), rank.rank == 0 ? kScaleBaseline : "TILE=256, WORK=100");
+  });
+}
+
+TEST(AgreedKernelTest, RanksWithOtherListsOfConfigsDoNotAgree) {
+  RankThreads ranks(2);
+  ScaleKernel other;
+  other.space.Where("tiles of 64", [tile = other.tile](const Config& c) { return c[tile] == 64; });
+  ranks.definitions[1] = other.Definition();
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "with other sources or configs");
+    EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
   });
 }
 

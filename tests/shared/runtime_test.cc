@@ -20,10 +20,12 @@
 #include "testing/tools.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -159,12 +161,15 @@ class CountingToolchain final : public Toolchain {
   Result<std::string> Version() const override { return host_.Version(); }
   std::string Description() const override { return "counting"; }
   int count() const { return count_; }
+  bool states_code = true;  ///< Whether it sets Artifact::code_fingerprint.
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
                              const WaitLimits& limits) const override {
     ++count_;
-    return host_.Compile(source, hints, target, limits);
+    TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, host_.Compile(source, hints, target, limits));
+    if (!states_code) artifact.code_fingerprint = Fingerprint();
+    return artifact;
   }
   CommandToolchain host_{kHostCompiler, testing::Tools()};
   mutable std::atomic<int> count_{0};
@@ -185,6 +190,18 @@ class TwoRuntimesTest : public testing::CpuDeviceTest {
     return kernel.counters();
   }
 };
+
+TEST_F(TwoRuntimesTest, CandidatesOfAToolchainThatStatesNoFingerprintOfCodeAreNoDuplicates) {
+  auto toolchain = std::make_shared<CountingToolchain>();
+  toolchain->states_code = false;
+  AutotunePolicy policy;
+  policy.search.runtime = testing::RuntimeWith(toolchain);
+  policy.store = MakeMemoryStore();
+  TunedKernel kernel = *TunedKernel::Create(testing::ScaleKernel().Definition(), policy);
+  DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
+  ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+  EXPECT_EQ(policy.store->List()->front().successes().size(), 4u);
+}
 
 TEST_F(TwoRuntimesTest, EachTunesWithItsCompilerAndRemembersInItsStore) {
   TemporaryFolder folder = *testing::MakeFolder();

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "compile/keyed_lock.h"
 #include "store/default_store.h"
 #include "store/sqlite_store_fixture.h"
@@ -225,6 +227,26 @@ TEST_F(FleetStoreTest, AMachineWhoseOwnStoreIsAwayLivesOffTheFleets) {
   EXPECT_EQ(said_, std::vector<std::string>{"the disk is away"});
   fleet_->away = UnavailableError("the fleet is away");
   EXPECT_ERROR(store->Put(Record(4)), StatusCode::kUnavailable, "the disk is away");
+}
+
+/// A host's store that throws.
+class ThrowingStore final : public ForwardingStore {
+ public:
+  ThrowingStore() : ForwardingStore(MakeMemoryStore()) {}
+  Result<RecordLookup> Lookup(const TuningKey&) const override { throw std::runtime_error("boom"); }
+  Status Remove(const TuningKey&) override { throw std::runtime_error("boom"); }
+};
+
+TEST_F(FleetStoreTest, AStoreThatThrowsKeepsNobodyFromTheOthers) {
+  const TuningKey key = Record(1).key;
+  ASSERT_OK(fleet_->Put(Record(1)));
+  ASSERT_OK(machine_->Put(Record(1)));
+  auto throwing = std::make_shared<ThrowingStore>();
+  EXPECT_TRUE(MakeFleetStore(throwing, fleet_)->Lookup(key)->record);
+  EXPECT_TRUE(MakeFleetStore(machine_, throwing)->Lookup(key)->record);
+  EXPECT_TRUE(MakeLayeredStore(throwing, {fleet_})->Lookup(key)->record);
+  EXPECT_ERROR(MakeFleetStore(throwing, fleet_)->Remove(key), StatusCode::kInternal, "the record store's Remove threw");
+  EXPECT_EQ(fleet_->Lookup(key)->match, RecordMatch::kNotFound) << "the fleet's is removed all the same";
 }
 
 TEST_F(FleetStoreTest, AKeyIsLeasedFromBoth) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/guarded_store.h"
+#include "store/guarded_store.h"
 #include "store/shipped_selections.h"
 #include "store/sqlite_store_fixture.h"
 #include "tuneonce/plugin/record_store.h"

@@ -135,6 +135,13 @@ TEST_F(StoreFileTest, AStoreInUseIsReadWithItsLogAndWithoutBeingWritten) {
   EXPECT_EQ(Contents(cache_).size(), before.size());
 }
 
+TEST_F(StoreFileTest, AReaderThatCannotReadTheLogGetsAnErrorAndNotLessRecords) {
+  ASSERT_OK(Open(path_)->Put(KeyedRecord(1)));
+  (void)std::remove((path_ + "-wal").c_str());
+  ASSERT_EQ(mkdir((path_ + "-wal").c_str(), 0700), 0);  // Not readable as a log, even for root.
+  EXPECT_ERROR(TryOpen(path_, /*read_only=*/true), StatusCode::kUnavailable, path_ + "-wal, that cannot be read");
+}
+
 TEST_F(StoreFileTest, AMissingShippedStoreIsNamed) {
   EXPECT_ERROR(TryOpen(path_, /*read_only=*/true), StatusCode::kNotFound, "no store at " + path_);
   EXPECT_TRUE(Contents(cache_).empty());

@@ -12,6 +12,22 @@
 #include "tuneonce/device.h"
 
 namespace tuneonce::python {
+namespace {
+
+/// Waits for the stream when it is destroyed: after an error, too, copies may be running, and the caller may free the
+/// arrays as soon as the call returns.
+class WaitsAtEnd {
+ public:
+  explicit WaitsAtEnd(StreamView stream) : stream_(stream) {}
+  ~WaitsAtEnd() { (void)stream_.Synchronize(); }
+  WaitsAtEnd(const WaitsAtEnd&) = delete;
+  WaitsAtEnd& operator=(const WaitsAtEnd&) = delete;
+
+ private:
+  const StreamView stream_;
+};
+
+}  // namespace
 
 Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
   std::unique_lock<std::recursive_timed_mutex> lock(cpu_mutex_, std::defer_lock);
@@ -33,6 +49,7 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
     const std::size_t count = argument.is_table() ? argument.table().count : argument.is_tensor() ? 1 : 0;
     std::copy_if(views, views + count, std::back_inserter(host), [](const TensorView& v) { return v.HasElements(); });
   }
+  const WaitsAtEnd waits(cpu_stream_->view());
   TUNEONCE_ASSIGN_OR_RETURN(StagedTensors staged, StagedTensors::Create(host, cpu_stream_->view()));
   std::vector<std::unique_ptr<StagedTable>> tables;
   std::vector<Argument> list;

@@ -1,4 +1,4 @@
-#include "runtime/guarded_store.h"
+#include "store/guarded_store.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_RUNTIME_GUARDED_STORE_H_
-#define TUNEONCE_LIB_RUNTIME_GUARDED_STORE_H_
+#ifndef TUNEONCE_LIB_STORE_GUARDED_STORE_H_
+#define TUNEONCE_LIB_STORE_GUARDED_STORE_H_
 
 #include <memory>
 #include <optional>
@@ -14,11 +14,11 @@ inline namespace v0 {
 
 class Trace;
 
-/// Wraps a host's store. An exception from it becomes an error that names the function, and the time that it takes is
-/// traced. Thread-safe.
+/// Wraps a host's store. An exception from it becomes an error that names the function, and so does what Lookup must not
+/// return; the time that it takes is traced. Thread-safe.
 class GuardedStore final : public RecordStore {
  public:
-  /// REQUIRES: `store` is not null, and `trace` outlives the object.
+  /// `trace` may be null. REQUIRES: `store` is not null, and `trace` outlives the object.
   GuardedStore(std::shared_ptr<RecordStore> store, Trace* trace) : store_(std::move(store)), trace_(trace) {}
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
@@ -39,4 +39,4 @@ class GuardedStore final : public RecordStore {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_RUNTIME_GUARDED_STORE_H_
+#endif  // TUNEONCE_LIB_STORE_GUARDED_STORE_H_
