@@ -267,11 +267,16 @@ void WarmupRun::Finish(Entry& entry) {
   if (entry.call && fatal_.ok()) {
     Status loaded = LoadFallbacks(entry);
     const bool is_reached = warmed.state != State::kNotReached;
-    if (!loaded.ok() && !is_reached)
-      warmed.status = warmed.status.WithPrefix("the fallback could not be loaded either");
+    if (!loaded.ok() && !is_reached) {
+      warmed.status = Status(warmed.status.code(),
+                             absl::StrCat(warmed.status.message(), "; the fallback could not be loaded either"));
+    }
     const bool has_selection = warmed.state != State::kFallback && is_reached;
     if (!has_selection) (void)entry.impl->Guarded([&] { return entry.impl->misses.MakePending(entry.call->call()); });
-    if (!loaded.ok() && warmed.status.ok()) End(entry, State::kFailed, std::move(loaded));
+    if (!loaded.ok() && warmed.status.ok()) {
+      const bool is_over = loaded.code() == StatusCode::kDeadlineExceeded || loaded.code() == StatusCode::kCancelled;
+      End(entry, is_over ? State::kNotReached : State::kFailed, std::move(loaded));
+    }
   }
   ++num_done_;
   if (!options_.on_progress) return;

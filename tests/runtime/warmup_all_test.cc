@@ -130,6 +130,13 @@ TEST_F(WarmupAllTest, ManyKernelsAreTunedInOrderThenServedFromTheStoreThenReady)
   EXPECT_EQ(later.counters().now.ready_entries, 6) << "selections and fallbacks";
 }
 
+TEST_F(WarmupAllTest, AFallbackThatTheDeadlineLeftOutIsNotReachedWhateverTheMode) {
+  policy_.mode = Mode::kFallbackOnly;
+  TunedKernel kernel = Create(scale_.Definition());
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1000}}}}}, Deadline(0)), "not reached");
+  EXPECT_ERROR(last_[0].status, StatusCode::kDeadlineExceeded, "the time was over before");
+}
+
 TEST_F(WarmupAllTest, ShapesOfABucketAreOneKeyAndItIsTunedAtItsBound) {
   TunedKernel kernel = Create(Bucketed());
   EXPECT_EQ(Warm({{&kernel, {{{"N", 3000}}, {{"N", 100}}, {{"N", 2500}}}}}), "tuned, tuned");
