@@ -83,4 +83,11 @@ configure("tuneonce_add_bundle(first json)")
 expect_output("'k;k.cc' has one of ; \" \\ in its name: rename the file")
 file(WRITE ${FOLDER}/json/manifest.json "{\"variants\"")
 configure("tuneonce_add_bundle(first json)")
-expect_output("json/manifest.json is no JSON: ")
+expect_output("json/manifest.json is not JSON: ")
+
+# A folder whose name the header cannot declare.
+foreach(folder my-scale 1scale a.b "a b")
+  write_bundle("${folder}" "\"file\": \"manifest.json\"")
+  configure("tuneonce_add_bundle(first \"${folder}\")")
+  expect_output("${folder} is not a C++ identifier, but the header declares '${folder}_bundle': rename the folder")
+endforeach()
