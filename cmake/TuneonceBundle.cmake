@@ -94,6 +94,16 @@ function(tuneonce_add_bundle target folder)
     message(FATAL_ERROR "tuneonce_add_bundle: the folder name of ${path} is not a C++ identifier, but the header declares "
                         "'${name}_bundle': rename the folder, with letters, digits and _ only")
   endif()
+  # The header is found by its name: in this directory's build folder, and on the target's include path.
+  get_filename_component(real_path "${path}" REALPATH)
+  foreach(scope DIRECTORY "TARGET;${target}")
+    get_property(other ${scope} PROPERTY tuneonce_bundle_${name})
+    if(other AND NOT other STREQUAL real_path)
+      message(FATAL_ERROR "tuneonce_add_bundle: both ${other} and ${real_path} would be ${name}_bundle.h: rename one of "
+                          "the folders")
+    endif()
+    set_property(${scope} PROPERTY tuneonce_bundle_${name} "${real_path}")
+  endforeach()
   # What the manifest names, and the manifest.
   set(names "")
   set(withheld "")
@@ -134,18 +144,20 @@ function(tuneonce_add_bundle target folder)
     string(APPEND entries "    {\"${file}\", ${name}_file_${index}, sizeof(${name}_file_${index}) - 1},\n")
     math(EXPR index "${index} + 1")
   endforeach()
+  # Programs may link libraries that embed different bundles of one name: their symbols must differ.
+  string(SHA256 content "${entries}${arrays}")
+  string(SUBSTRING ${content} 0 16 content)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/bundles)
   file(CONFIGURE OUTPUT ${out}/${name}_bundle.h @ONLY CONTENT
 "// Generated from ${path}; do not edit.
 #pragma once
 #include \"tuneonce/bundle.h\"
 
-namespace tuneonce_bundles {
+inline namespace tuneonce_bundles_${content} {
 @arrays@inline constexpr tuneonce::EmbeddedFile ${name}_files[] = {
 @entries@};
-}  // namespace tuneonce_bundles
-
-inline constexpr tuneonce::EmbeddedBundle ${name}_bundle = {\"${name}\", tuneonce_bundles::${name}_files, ${index}};
+inline constexpr tuneonce::EmbeddedBundle ${name}_bundle = {\"${name}\", ${name}_files, ${index}};
+}  // inline namespace tuneonce_bundles_${content}
 ")
   target_include_directories(${target} PRIVATE ${out})
 endfunction()
