@@ -274,6 +274,12 @@ TEST_F(SelectionsTest, WhatIsWrongInAFileIsSaidWithItsLine) {
       {R"({"tuneonce_selections": 1, "selections": [{"key": {"N": 1}, "config": {"BLOCK": 1024, "UNROLL": 1}},
           {"key": {"N": 1}, "config": {"BLOCK": 8192, "UNROLL": 1}}]})",
        "d.json:2: selections[1]: another selection is for the same key, N=1"},
+      {R"({"tuneonce_selections": 1, "nearest": "N", "selections": [
+          {"key": {"N": 1}, "config": {"BLOCK": 1024, "UNROLL": 1}},
+          {"key": {"N": 2}, "config": {"BLOCK": 1024, "UNROLL": 1}},
+          {"key": {"N": 1}, "config": {"BLOCK": 8192, "UNROLL": 1}}]})",
+       "d.json:4: selections[2]: another selection is for the same key, N=nearest, x:float32, y:float32, z:float32, "
+       "and N=1: keep one of them"},
       {R"({"tuneonce_selections": 1, "nearest": "M", "selections": [{"key": {"N": 1}, "config": {"BLOCK": 1024,
           "UNROLL": 1}}]})",
        "M is no dim of 'vector_add'"},

@@ -162,6 +162,19 @@ TEST_F(TunerTablesTest, SeveralFilesAreImportedAtOnce) {
   ExpectParts(imported, {"2 selections imported"});
 }
 
+TEST_F(TunerTablesTest, TheFirstSelectionOfAKeyInAFileServes) {
+  std::string rows = kRows;
+  rows.replace(rows.find("\"32\": {\"BLOCK_SIZE_M\": 16"), 25, "\"016\": {\"BLOCK_SIZE_M\": 128");
+  const ProcessResult imported = Import("vllm", Write("N=64,device_name=NVIDIA_H200.json", rows), kOfRows);
+  ASSERT_EQ(imported.exit_code, 0) << imported.output;
+  ExpectParts(imported, {"skipped: ", ".json:5: 016: another selection is for the same key, M=nearest, N=64, K=64, ",
+                         "and M=16: keep one of them"});
+  const nlohmann::json record = Record();
+  ASSERT_EQ(record["rows"].size(), 2u);
+  EXPECT_EQ(record["rows"][0]["config"], Config(64, 64, 32, 1));
+  EXPECT_EQ(record["rows"][1]["config"], Config(128, 64, 64, 1));
+}
+
 TEST_F(TunerTablesTest, WhatCannotBeReadIsOneLine) {
   struct Case {
     const char* tuner;

@@ -352,11 +352,18 @@ Status Importer::AddTo(std::vector<TuningRecord>* records, TuningRecord record,
                            [&](const TuningRecord& each) { return each.key.key_words == record.key.key_words; });
   if (same == records->end()) {
     records->push_back(std::move(record));
-  } else if (!file_.nearest.empty()) {
-    same->rows.push_back(std::move(record.rows.front()));
-  } else {
-    return InvalidArgumentError("another selection is for the same key, " + record.key.key_text + ": keep one of them");
+    return Status();
   }
+  const bool is_row = !file_.nearest.empty();
+  const bool is_new_row = is_row && std::none_of(same->rows.begin(), same->rows.end(), [&](const auto& row) {
+    return row.at == record.rows.front().at;
+  });
+  if (!is_new_row) {
+    const std::string row = is_row ? ", and " + same->nearest_dim + "=" + std::to_string(record.rows.front().at) : "";
+    return InvalidArgumentError("another selection is for the same key, " + record.key.key_text + row +
+                                ": keep one of them");
+  }
+  same->rows.push_back(std::move(record.rows.front()));
   return Status();
 }
 

@@ -32,8 +32,8 @@ struct SelectionsFile {
   std::map<std::string, std::string> about;  ///< Other parts of the file's name: {"dtype", "fp8_w8a8"}.
   std::vector<Selection> selections;         ///< At least one.
   /// Whether another tuner wrote it for a kernel of its own (ReadTunerTable). Names that are common are then
-  /// translated, names that mean nothing to this kernel are dropped, and selections that it has no config for are
-  /// skipped.
+  /// translated, names that mean nothing to this kernel are dropped, and selections that it has no config for, or that
+  /// another one of the same key precedes, are skipped.
   bool is_of_tuner = false;
   std::vector<std::string> notes;  ///< What was skipped while the file was read, one line each.
 };
