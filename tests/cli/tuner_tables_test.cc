@@ -175,6 +175,15 @@ TEST_F(TunerTablesTest, TheFirstSelectionOfAKeyInAFileServes) {
   EXPECT_EQ(record["rows"][1]["config"], Config(128, 64, 64, 1));
 }
 
+TEST_F(TunerTablesTest, TwoFilesOfOneKeyAreAnError) {
+  std::vector<std::string> arguments = kOfRows;
+  const std::string first = Write("E=1,N=64,device_name=NVIDIA_H200.json", kRows);
+  arguments.insert(arguments.begin(), first);
+  ExpectOneLine(Import("vllm", Write("E=2,N=64,device_name=NVIDIA_H200.json", kRows), arguments),
+                first + ": the same key, M=nearest, N=64, K=64, ");
+  EXPECT_FALSE(IsRegularFile(store_)) << "nothing was imported";
+}
+
 TEST_F(TunerTablesTest, WhatCannotBeReadIsOneLine) {
   struct Case {
     const char* tuner;

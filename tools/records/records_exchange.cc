@@ -97,9 +97,10 @@ std::string InFileNames(std::string device) {
   return device;
 }
 
-/// Appends the records of one file of selections.
-Status ReadSelectionsOf(const std::string& path, const SelectionsFile& file, const RecordsArguments& arguments,
-                        std::vector<TuningRecord>* records, std::vector<std::string>* notes) {
+/// Returns the records of one file of selections.
+Result<std::vector<TuningRecord>> ReadSelectionsOf(const std::string& path, const SelectionsFile& file,
+                                                   const RecordsArguments& arguments,
+                                                   std::vector<std::string>* notes) {
   const std::string& name = arguments.bundle.empty() ? file.kernel : arguments.bundle;
   if (name.empty()) return InvalidArgumentError(path + " does not name its kernel: give --bundle NAME");
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(name));
@@ -114,12 +115,8 @@ Status ReadSelectionsOf(const std::string& path, const SelectionsFile& file, con
                                    identity.name + "': use --any-device to import it anyway");
   }
   Result<std::vector<TuningRecord>> of_file = RecordsOf(file, arguments.map, bundle, device, notes);
-  if (!of_file.ok()) {
-    const bool says_where = of_file.status().message().compare(0, path.size(), path) == 0;
-    return says_where ? of_file.status() : of_file.status().WithPrefix(path);
-  }
-  records->insert(records->end(), of_file->begin(), of_file->end());
-  return Status();
+  const bool says_where = of_file.ok() || of_file.status().message().compare(0, path.size(), path) == 0;
+  return says_where ? of_file : of_file.status().WithPrefix(path);
 }
 
 /// Refuses options that this kind of import does not use.
@@ -144,6 +141,7 @@ Status CheckImportOptions(const RecordsArguments& arguments, bool are_selections
 
 Status ImportSelections(const RecordsArguments& arguments) {
   std::vector<TuningRecord> records;
+  std::vector<std::string> paths;  // The file of each record.
   std::vector<std::string> notes;
   const bool is_of_tuner = !arguments.from.empty();
   bool are_tables = false;
@@ -153,7 +151,17 @@ Status ImportSelections(const RecordsArguments& arguments) {
                                                        : ReadSelections(path));
     notes.insert(notes.end(), file.notes.begin(), file.notes.end());
     are_tables = !file.nearest.empty();
-    TUNEONCE_RETURN_IF_ERROR(ReadSelectionsOf(path, file, arguments, &records, &notes));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> of_file, ReadSelectionsOf(path, file, arguments, &notes));
+    for (TuningRecord& record : of_file) {
+      auto same = std::find_if(records.begin(), records.end(),
+                               [&](const TuningRecord& each) { return each.key.SameKernel(record.key); });
+      if (same != records.end()) {
+        return InvalidArgumentError(path + ": the same key, " + record.key.key_text + ", is in " +
+                                    paths[same - records.begin()] + ": import one of the files");
+      }
+      records.push_back(std::move(record));
+      paths.push_back(path);
+    }
   }
   for (const std::string& note : notes) PrintNote(note);
   return PutAll(records, {}, arguments, are_tables ? "tables of selections" : "selections");
