@@ -125,7 +125,9 @@ std::string Term::AssumptionText(const std::string& value) const {
 std::string Term::QualifiedName() const {
   if (ReadsAxis() && name_.empty()) return "axis";
   const std::string name = ConditionParser::NameText(name_);
-  return is_qualified_ ? absl::StrCat(ReadsAxis() ? "axis(" : "dim(", name, ")") : name;
+  // A qualified name that is not explicit is axis(NAME), not yet bound.
+  const bool is_axis = ReadsAxis() || (kind_ == Kind::kNamed && !is_explicit_);
+  return is_qualified_ ? absl::StrCat(is_axis ? "axis(" : "dim(", name, ")") : name;
 }
 
 std::string Term::LeafText() const {

@@ -195,6 +195,11 @@ TEST_F(ConditionTest, AnAxisAndADimOfOneNameAreToldApart) {
   space.Where("it", tile_ < D("TILE"));
   ASSERT_OK(space.Resolve(names_));
   EXPECT_EQ(space.conditions().front().condition.ToString(), "axis(TILE) < dim(TILE)");
+  for (const char* text : {"axis(TILE) < dim(TILE)", "N + axis(TILE) > 5000 || TILE == 256"}) {
+    Result<Condition> unbound = Condition::Parse(text);
+    ASSERT_OK(unbound);
+    EXPECT_EQ(unbound->ToString(), text);
+  }
 }
 
 TEST_F(ConditionTest, AConditionKnowsWhatItReads) {
