@@ -86,6 +86,8 @@ Status Prune(const RecordsArguments& arguments) {
   if (!arguments.older_than_days.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(days, ParseCount("--older-than-days", arguments.older_than_days));
   }
+  Status there = OpenStore(arguments.store, /*for_reading=*/true).status();
+  if (there.code() == StatusCode::kNotFound) return there;  // Writing would make the store.
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
   std::int64_t now =

@@ -14,7 +14,9 @@
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
 #include "report/records_json.h"
+#include "testing/expect_status.h"
 #include "testing/tools.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 namespace {
@@ -249,6 +251,9 @@ TEST(CliTest, NumbersAreReadExactlyOrRefused) {
 TEST(CliTest, ExceptionsAreOneLine) {
   Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string odd_store = folder->path() + "/\xff/store.db";
+  SqliteStoreOptions where;
+  where.path = odd_store;
+  ASSERT_OK(SqliteStore::Open(where));
   EXPECT_EQ(RunCli({"records", "prune", "--kernel", "k", "--json", "--store", odd_store}).exit_code, 1) << "nlohmann";
   ExpectOneLine(RunCli({"records", "list", "--store", odd_store + "/x/y"}), "\\xff/store.db");
   EXPECT_EQ(RunCli({"records", "list", "--json", "--store", odd_store}).exit_code, 0);

@@ -115,6 +115,9 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
                      "--with-code applies to files of records, because selections have no code");
   ExpectOneLineError({"records", "show", "nothing", "--store", store_}, "which has records of: vector_add");
   ExpectOneLineError({"records", "prune", "--store", store_}, "prune needs --kernel");
+  const std::string missing = store_ + ".missing";
+  ExpectOneLineError({"records", "prune", "--kernel", "vector_add", "--store", missing}, "no store at " + missing);
+  EXPECT_FALSE(IsRegularFile(missing));
   ExpectOneLineError({"records", "list", "--store", "/proc/nowhere/store.db"}, "/proc/nowhere");
   ExpectOneLineError({"records", "list"}, "set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
 }
