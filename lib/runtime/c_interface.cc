@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/number_text.h"
+#include "base/printable.h"
 #include "shared/shape_log.h"
 #include "tuneonce/c.h"
 #include "tuneonce/device.h"
@@ -43,7 +44,7 @@ static_assert(static_cast<int>(DType::kFloat64) == TUNEONCE_FLOAT64, "c.h lists 
 thread_local std::string last_error;
 
 tuneonce_status Ended(const Status& status) {
-  last_error.assign(status.message());
+  last_error = Printable(status.message());  // One line, also where it quotes what the caller passed.
   return static_cast<tuneonce_status>(status.code());
 }
 

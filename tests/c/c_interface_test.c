@@ -54,6 +54,9 @@ static void CheckErrors(const char* bundle) {
   EXPECT(tuneonce_kernel_launch(kernel, NULL, NULL, 0) == TUNEONCE_INVALID_ARGUMENT);
   EXPECT(tuneonce_kernel_warmup_shapes(kernel, NULL, &shape, 1) == TUNEONCE_INVALID_ARGUMENT);
   EXPECT(strstr(tuneonce_last_error(), "N is 'many': give a number, true, false or a dtype") != NULL);
+  shape = "N=64 x=float32\n";
+  EXPECT(tuneonce_kernel_warmup_shapes(kernel, NULL, &shape, 1) == TUNEONCE_INVALID_ARGUMENT);
+  EXPECT(strstr(tuneonce_last_error(), "x is 'float32\\n'") != NULL && strchr(tuneonce_last_error(), '\n') == NULL);
   EXPECT(tuneonce_kernel_counter(kernel, "hit", &value) == TUNEONCE_NOT_FOUND);
   tuneonce_kernel_destroy(kernel);
   tuneonce_kernel_destroy(NULL);
