@@ -322,6 +322,12 @@ TEST_F(PrecompiledBundleTest, ALinkedFolderIsCopiedAndWhatCannotBeCompiledAheadI
     return options;
   };
   ExpectOneLineError(compile({"--target", "cpu", "-o", Path("out")}), "the folder exists already: use a new folder");
+  ASSERT_EQ(mkdir(Path("empty").c_str(), 0777), 0);
+  ASSERT_EQ(symlink(Path("empty").c_str(), Path("link").c_str()), 0);
+  for (const char* taken : {"scale/manifest.json", "link"}) {
+    ExpectOneLineError(compile({"--target", "cpu", "-o", Path(taken)}), "a file or a link of this name exists already");
+  }
+  EXPECT_EQ(RunCli(compile({"--target", "cpu", "-o", Path("empty")})).exit_code, 0);
   ExpectOneLineError(compile({"--target", "sm_90", "-o", Path("new")}), "sm_90");
   ExpectOneLineError(compile({"--target", "gpu", "-o", Path("new")}), "use a name such as sm_90, or cpu");
   ExpectOneLineError(compile({"--target", "cpu", "--target", "cpu", "-o", Path("new")}), "is given twice");

@@ -58,7 +58,10 @@ Status BundleWriter::Check(const std::string& output) const {
   auto status = std::filesystem::symlink_status(output, error);
   if (output.empty()) return InvalidArgumentError("-o needs the name of a folder");
   if (!std::filesystem::exists(status)) return Status();
-  bool is_empty = std::filesystem::is_directory(status) && std::filesystem::is_empty(output, error) && !error;
+  if (!std::filesystem::is_directory(status)) {
+    return CannotWriteBundle(output, "a file or a link of this name exists already: use a new folder");
+  }
+  bool is_empty = std::filesystem::is_empty(output, error) && !error;
   return is_empty ? Status() : CannotWriteBundle(output, "the folder exists already: use a new folder");
 }
 
