@@ -461,6 +461,8 @@ class TUNEONCE_API KernelDefinition {
   const std::string& version() const { return version_; }
   const std::vector<std::string>& dims() const { return dims_; }
   const std::vector<KeyPart>& key() const { return key_; }
+  /// Returns the key's part `index` with this value as text, as KeyPart::ToString does.
+  TUNEONCE_LOCAL std::string KeyPartText(std::size_t index, std::uint64_t word) const;
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const SearchSpace& space() const { return space_; }
   const std::vector<Variant>& variants() const { return variants_; }

@@ -91,8 +91,10 @@ struct TUNEONCE_API KeyPart {
     return power > (std::uint64_t{1} << 62) ? value : static_cast<std::int64_t>(power);
   }
   /// Returns the part with `value` as text: "M<=4096" for a bucket's upper bound, "M~4096" for an entry of a Nearest
-  /// list, "M=4095" for an exact value, "x:float32" for a dtype, "causal=1" for a scalar.
-  TUNEONCE_LOCAL std::string ToString(std::int64_t value) const;
+  /// list, "M=4095" for an exact value, "x:float32" for a dtype, "eps=0.1" for a scalar of `scalar_dtype` with these
+  /// bits. NaN, infinities and integers that do not fit 64 signed bits print their bits: "eps=0x7fc00000".
+  /// Different values have different texts.
+  TUNEONCE_LOCAL std::string ToString(std::int64_t value, DType scalar_dtype = DType::kAny) const;
   /// Checks the part. Errors: InvalidArgument, naming the part, if it has two buckets, if it is not a dim but has a
   /// bucket, or if its list is empty, is not increasing, is longer than kMostValues or has a value below 1.
   TUNEONCE_LOCAL Status Check() const;

@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "definition/scalar_value.h"
 #include "tuneonce/arguments.h"
+#include "tuneonce/kernel_definition.h"
 #include "tuneonce/parameters.h"
 
 namespace tuneonce {
@@ -18,12 +22,23 @@ std::int64_t KeyPart::Round(std::int64_t value) const {
   return *at_least - value < value - below ? *at_least : below;
 }
 
-std::string KeyPart::ToString(std::int64_t value) const {
+std::string KernelDefinition::KeyPartText(std::size_t index, std::uint64_t word) const {
+  const KeyPart& part = key_[index];
+  const std::optional<std::size_t> parameter = FindParameter(part.name);
+  return part.ToString(static_cast<std::int64_t>(word), parameter ? parameters_[*parameter].dtype : DType::kAny);
+}
+
+std::string KeyPart::ToString(std::int64_t value, DType scalar_dtype) const {
   switch (kind) {
     case Kind::kDType:
       return absl::StrCat(name, ":", std::string(DTypeName(static_cast<DType>(value))));
-    case Kind::kValue:
-      return absl::StrCat(name, "=", value);
+    case Kind::kValue: {
+      if (scalar_dtype == DType::kAny) return absl::StrCat(name, "=", value);
+      // A boolean may have other bits than those of 0 and 1.
+      const DType dtype = scalar_dtype == DType::kBool ? DType::kUInt8 : scalar_dtype;
+      const std::optional<std::string> number = NumberText(dtype, &value);
+      return number ? absl::StrCat(name, "=", *number) : absl::StrCat(name, "=0x", absl::Hex(value));
+    }
     case Kind::kDim:
       break;
   }

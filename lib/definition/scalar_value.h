@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "tuneonce/arguments.h"
 
@@ -33,6 +34,10 @@ constexpr std::optional<FloatFormat> FloatFormatOf(DType dtype) {
 /// Returns the scalar at `bytes` as an integer, where a boolean is 0 or 1. Returns kNoWholeNumber for one that does not
 /// fit a signed 64-bit integer, and for other dtypes.
 std::int64_t WholeScalar(DType dtype, const void* bytes);
+
+/// Returns the scalar at `bytes` as the shortest decimal number that reads back as the same bits: "-7", "0.1". Returns
+/// nothing for NaN, for infinities, and for integers of which WholeScalar returns none.
+std::optional<std::string> NumberText(DType dtype, const void* bytes);
 
 }  // namespace v0
 }  // namespace tuneonce

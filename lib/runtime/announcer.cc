@@ -25,7 +25,7 @@ std::string Announcer::KeyText(const BoundCall& call, VariantSet left_out) const
   binder_.KeyWords(call, words.data());
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    absl::StrAppend(&text, i == 0 ? "" : ", ", definition_.key()[i].ToString(static_cast<std::int64_t>(words[i])));
+    absl::StrAppend(&text, i == 0 ? "" : ", ", definition_.KeyPartText(i, words[i]));
   }
   const char* before = ", without ";
   for (std::size_t i = 0; i < definition_.variants().size(); ++i) {

@@ -1,36 +1,14 @@
 #include "runtime/launched_shapes.h"
 
-#include <cmath>
-#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "base/callback.h"
-#include "base/number_text.h"
 #include "definition/scalar_value.h"
 #include "shared/shape_log.h"
 
 namespace tuneonce {
 inline namespace v0 {
-namespace {
-
-template <typename Float>
-std::optional<std::string> Digits(const void* bytes) {
-  Float value;
-  std::memcpy(&value, bytes, sizeof(value));
-  return std::isfinite(value) ? std::optional(ShortestText(value)) : std::nullopt;
-}
-
-/// Returns nothing for NaN and infinities, which have no text.
-std::optional<std::string> ScalarText(DType dtype, const void* bytes) {
-  if (bytes == nullptr) return std::nullopt;
-  if (dtype == DType::kFloat32) return Digits<float>(bytes);
-  if (dtype == DType::kFloat64) return Digits<double>(bytes);
-  const std::int64_t whole = WholeScalar(dtype, bytes);
-  return whole == kNoWholeNumber ? std::nullopt : std::optional(std::to_string(whole));
-}
-
-}  // namespace
 
 void LaunchedShapes::Count(const BoundCall& call) {
   if (log_ == nullptr || InsideTrial()) return;
@@ -61,7 +39,8 @@ std::string LaunchedShapes::TextOf(const BoundCall& call) const {
       line.values.emplace_back(parameter.name, std::string(DTypeName(call.problem.dtypes[i])));
     }
     if (parameter.kind != ParameterKind::kScalar) continue;
-    std::optional<std::string> text = ScalarText(call.problem.dtypes[i], call.problem.values[i]);
+    if (call.problem.values[i] == nullptr) continue;
+    std::optional<std::string> text = NumberText(call.problem.dtypes[i], call.problem.values[i]);
     if (text) line.values.emplace_back(parameter.name, *std::move(text));
   }
   return ShapeText(line);

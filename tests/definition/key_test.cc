@@ -5,12 +5,52 @@
 #include <vector>
 
 #include "testing/device_test.h"
+#include "tuneonce/kernel_definition.h"
 #include "tuneonce/parameters.h"
 
 namespace tuneonce {
 namespace {
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
+TEST(KeyTest, ScalarsPrintAsNumbersOfTheirDTypeOrAsBits) {
+  const struct {
+    DType dtype;
+    std::uint64_t word;
+    const char* text;
+  } cases[] = {
+      {DType::kInt8, 0xff, "s=-1"},
+      {DType::kUInt8, 0xff, "s=255"},
+      {DType::kInt16, 0xfffe, "s=-2"},
+      {DType::kInt32, 0xfffffff9, "s=-7"},
+      {DType::kInt64, ~std::uint64_t{8}, "s=-9"},
+      {DType::kUInt64, std::uint64_t{1} << 62, "s=4611686018427387904"},
+      {DType::kUInt64, ~std::uint64_t{0}, "s=0xffffffffffffffff"},
+      {DType::kBool, 1, "s=1"},
+      {DType::kBool, 2, "s=2"},
+      {DType::kFloat32, 0xbfc00000, "s=-1.5"},
+      {DType::kFloat32, 0x3dcccccd, "s=0.1"},
+      {DType::kFloat32, 1, "s=1e-45"},
+      {DType::kFloat32, 0, "s=0"},
+      {DType::kFloat32, 0x80000000, "s=-0"},
+      {DType::kFloat32, 0x7f7fffff, "s=3.4028235e+38"},
+      {DType::kFloat32, 0x7f800000, "s=0x7f800000"},
+      {DType::kFloat32, 0x7fc00001, "s=0x7fc00001"},
+      {DType::kFloat64, 0x3fb999999999999a, "s=0.1"},
+      {DType::kFloat16, 0xc000, "s=-2"},
+      {DType::kFloat16, 0x0001, "s=5.9604645e-08"},
+      {DType::kFloat16, 0x7c00, "s=0x7c00"},
+      {DType::kBFloat16, 0x3f80, "s=1"},
+      {DType::kFloat8E4M3, 0x7e, "s=448"},
+      {DType::kFloat8E4M3, 0x7f, "s=0x7f"},
+      {DType::kFloat8E5M2, 0x7b, "s=57344"},
+  };
+  for (const auto& each : cases) {
+    KernelDefinition definition("k");
+    definition.Parameters({Out("y", kFloat32, {"N"}), Scalar("s", each.dtype)}).Key(KeyOf("N"), ValueOf("s"));
+    EXPECT_EQ(definition.KeyPartText(1, each.word), each.text);
+  }
+}
 
 struct Rounded {
   std::int64_t value;

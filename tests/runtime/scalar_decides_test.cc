@@ -351,6 +351,8 @@ TEST_F(ScalarDecidesTest, WholeNumbersOfAShapeReachTheKernelToTheLastBit) {
   DeviceBuffer y = Floats({0, 0});
   EXPECT_TRUE(*kernel.IsReady({View(y), value, static_cast<std::uint64_t>(value), true, 0.1f}));
   EXPECT_FALSE(*kernel.IsReady({View(y), value - 1, static_cast<std::uint64_t>(value), true, 0.1f}));
+  EXPECT_EQ(kernel.Explain(stream_->get(), {View(y), value, static_cast<std::uint64_t>(value), true, 0.1f})->key,
+            "N=2, wide=9007199254740993, natural=9007199254740993, flag=1, factor=0.1, y:float32");
   EXPECT_ERROR(
       kernel.Warmup(stream_->get(), {{{"N", 2}, {"wide", 1}, {"natural", -1}, {"flag", 2}, {"factor", 1e300}}}),
       StatusCode::kInvalidArgument,

@@ -343,10 +343,8 @@ Status Importer::AddTo(std::vector<TuningRecord>* records, TuningRecord record,
     record.rows.push_back({named->second, record.best.config});
   }
   for (std::size_t i = 0; i < record.key.key_words.size(); ++i) {
-    const KeyPart& part = definition_.key()[i];
-    record.key.key_text +=
-        (i == 0 ? "" : ", ") +
-        (i == nearest ? part.name + "=nearest" : part.ToString(static_cast<std::int64_t>(record.key.key_words[i])));
+    record.key.key_text += (i == 0 ? "" : ", ") + (i == nearest ? definition_.key()[i].name + "=nearest"
+                                                                : definition_.KeyPartText(i, record.key.key_words[i]));
   }
   auto same = std::find_if(records->begin(), records->end(),
                            [&](const TuningRecord& each) { return each.key.key_words == record.key.key_words; });
@@ -355,9 +353,8 @@ Status Importer::AddTo(std::vector<TuningRecord>* records, TuningRecord record,
     return Status();
   }
   const bool is_row = !file_.nearest.empty();
-  const bool is_new_row = is_row && std::none_of(same->rows.begin(), same->rows.end(), [&](const auto& row) {
-    return row.at == record.rows.front().at;
-  });
+  const bool is_new_row = is_row && std::none_of(same->rows.begin(), same->rows.end(),
+                                                 [&](const auto& row) { return row.at == record.rows.front().at; });
   if (!is_new_row) {
     const std::string row = is_row ? ", and " + same->nearest_dim + "=" + std::to_string(record.rows.front().at) : "";
     return InvalidArgumentError("another selection is for the same key, " + record.key.key_text + row +
