@@ -92,6 +92,15 @@ Result<std::string> BundleFiles::ReadNow(const std::string& name, std::size_t mo
   return is_file ? ReadRegularFile(path, most_bytes) : ReadFile(path, most_bytes);
 }
 
+void BundleFiles::ForgetWithheld(const std::string& variant) {
+  auto it = withheld_.lower_bound({variant, ""});
+  while (it != withheld_.end() && it->first.first == variant) it = withheld_.erase(it);
+}
+
+bool BundleFiles::Has(const std::string& name) const {
+  return embedded_ ? embedded_by_name_.count(name) != 0 : PathOf(name).ok();
+}
+
 Result<std::string_view> BundleFiles::Embedded(const std::string& name, std::size_t most_bytes) const {
   TUNEONCE_RETURN_IF_ERROR(PathOf(name).status());
   auto found = embedded_by_name_.find(name);

@@ -55,6 +55,10 @@ class BundleFiles {
     auto it = withheld_.lower_bound({variant, ""});
     return it != withheld_.end() && it->first.first == variant;
   }
+  /// Makes Withheld return null for `variant`, whose texts were put back into the bundle.
+  void ForgetWithheld(const std::string& variant);
+  /// Whether the bundle has a file `name`.
+  bool Has(const std::string& name) const;
 
   /// Reads the file `name`, a path relative to the bundle's folder, and keeps its content. Errors: NotFound;
   /// InvalidArgument if the name leads out of the folder (by ".." or a symbolic link), if it does not name a regular

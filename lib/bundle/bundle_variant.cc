@@ -175,6 +175,34 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
   return artifact;
 }
 
+/// Decides whether the sources of a variant that was compiled without them were put back. If so they are read, since
+/// the compiled code must not run for a source that changed.
+Status FindRestoredSources(const ManifestNode& node, const std::string& variant_name, BundleFiles* files) {
+  if (!files->IsWithheld(variant_name)) return Status();
+  std::vector<std::string> names;
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* list_node, node.Get("artifacts"));
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, list_node->Array());
+  for (const ManifestNode& each : list) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* file, each.Get("file"));
+    TUNEONCE_ASSIGN_OR_RETURN(names.emplace_back(), file->String());
+  }
+  if (const ManifestNode* headers = node.Find("headers")) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, headers->Object());
+    for (const ManifestNode& value : members) {
+      TUNEONCE_ASSIGN_OR_RETURN(names.emplace_back(), value.String());
+    }
+  }
+  auto missing = std::partition(names.begin(), names.end(), [&](const std::string& name) { return files->Has(name); });
+  if (missing == names.begin()) return Status();
+  if (missing != names.end()) {
+    return node.Error(absl::StrCat("the bundle was compiled without its sources, and has '", names.front(),
+                                   "' but not '", *missing, "': add all sources of variant '", variant_name,
+                                   "', or none"));
+  }
+  files->ForgetWithheld(variant_name);
+  return Status();
+}
+
 Status ReadArtifacts(const BundleSpace& space, const ManifestNode& node, const std::string& variant_name,
                      BundleFiles* files, BundleArtifacts* artifacts) {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* list_node, node.Get("artifacts"));
@@ -300,6 +328,7 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   }
   TUNEONCE_RETURN_IF_ERROR(ReadDefines(space, node, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadOptions(node, *files, artifacts.get()));
+  TUNEONCE_RETURN_IF_ERROR(FindRestoredSources(node, variant.name, files));
   TUNEONCE_RETURN_IF_ERROR(ReadHeaders(node, variant.name, files, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadTypes(space, node, *artifacts, &variant));
   TUNEONCE_RETURN_IF_ERROR(ReadArtifacts(space, node, variant.name, files, artifacts.get()));

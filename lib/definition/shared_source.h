@@ -42,6 +42,7 @@ class SharedSource {
 
   SourceKind kind() const { return rest_->kind; }
   const std::string& symbol() const { return rest_->symbol; }
+  const std::string& file() const { return rest_->file; }
   const std::string& content() const { return text_->content; }
   /// Returns the source with its text, which is copied.
   KernelSource Whole() const;

@@ -232,6 +232,32 @@ TEST_F(PrecompiledBundleTest, ItIsTheSameKernelAsItsSourceBundleWithSourcesOrWit
   EXPECT_EQ(kernels[0], kernels[2]);
 }
 
+TEST_F(PrecompiledBundleTest, ASourceThatIsPutBackIsReadAndRunsItsCodeOnlyIfItIsTheOneThatWasCompiled) {
+  Rewrite("scale/manifest.json", "[{\"file\": \"src/scale.cc\"}]",
+          R"([{"config": {"TILE": 256}, "file": "src/scale.cc"}, {"config": {"TILE": 4096}, "file": "src/large.cc"}])");
+  ASSERT_OK(folder_.WriteFile("scale/src/large.cc", kSource));
+  ASSERT_TRUE(Compile("out", {"--no-sources"}));
+  ASSERT_EQ(mkdir(Path("out/src").c_str(), 0700), 0);
+  ASSERT_OK(folder_.WriteFile("out/src/scale.cc", kSource));
+  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kInvalidArgument,
+               "the bundle was compiled without its sources, and has 'src/scale.cc' but not 'src/large.cc': add all "
+               "sources of variant 'cpu', or none");
+  ASSERT_OK(folder_.WriteFile("out/src/large.cc", kSource));
+  EXPECT_OK(LaunchFrom("out", Policy()));  // Without a compiler.
+  EXPECT_EQ(RunCli({"bundle", "check", Path("out")}).exit_code, 0);
+  for (const char* file : {"out/src/scale.cc", "out/src/large.cc"}) Rewrite(file, "* factor", "* factor + 7");
+  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable, "or its sources were changed since");
+  AutotunePolicy with_compiler = Policy();
+  with_compiler.search.runtime = testing::RuntimeIn({});
+  EXPECT_OK(LaunchFrom("out", with_compiler, 10));
+  ProcessResult checked = RunCli({"bundle", "check", Path("out")});
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_NE(checked.output.find("[wrong] variant 'cpu': 'src/scale.cc' or a header of it differs from the source that "
+                                "was compiled"),
+            std::string::npos)
+      << checked.output;
+}
+
 TEST_F(PrecompiledBundleTest, OnlyWhatIsDecidedTravelsAndIsSearchedWhereAKeyIsNot) {
   std::string store = Tuned();
   ASSERT_TRUE(Compile("out", {"--selections", store, "--only-decided", "--no-sources"}));

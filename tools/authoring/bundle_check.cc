@@ -46,6 +46,8 @@ class BundleChecker {
   void CheckImage(const BundleWay& way, const std::string& image, const std::string& symbol, const Target& target);
   /// Returns the fingerprint of the code of a way on a target, or nothing if a compiler is needed or fails.
   std::optional<Fingerprint> CheckCode(const BundleWay& way, const Target& target, bool* has_code);
+  /// Finds a source that was put into a bundle compiled without sources, and is not the one that was compiled.
+  void CheckRestoredSource(const BundleWay& way);
   /// What the code of the variants on a target is warned of; nothing where it cannot be read, which is found elsewhere.
   /// `runtime`: ClassifiedBundle::Options::runtime.
   void WarnOfCode(const Target& target, std::shared_ptr<const Runtime> runtime);
@@ -57,6 +59,7 @@ class BundleChecker {
   std::vector<BundleFinding> findings_;
   std::set<std::string> said_;
   std::set<std::string> seen_variants_;
+  std::set<std::pair<std::string, std::string>> changed_sources_;  // Variant and file.
 };
 
 Result<std::vector<BundleFinding>> BundleChecker::Run() {
@@ -142,7 +145,10 @@ std::optional<Fingerprint> BundleChecker::CheckCode(const BundleWay& way, const 
   }
   if (folder_.precompiled == nullptr) return std::nullopt;
   auto listed = folder_.precompiled->code().find(way.key);
-  if (listed == folder_.precompiled->code().end()) return std::nullopt;
+  if (listed == folder_.precompiled->code().end()) {
+    CheckRestoredSource(way);
+    return std::nullopt;
+  }
   PrecompiledLookup lookup = FindPrecompiled(way.source.Whole(), way.hints, target);
   if (!lookup.found) {
     Find(true, what + ": " + lookup.why_not);
@@ -154,6 +160,18 @@ std::optional<Fingerprint> BundleChecker::CheckCode(const BundleWay& way, const 
     return (*lookup.found)->code_fingerprint;
   }
   return std::nullopt;
+}
+
+void BundleChecker::CheckRestoredSource(const BundleWay& way) {
+  auto compiled = folder_.precompiled->withheld().find({way.variant->name, way.source.file()});
+  if (compiled == folder_.precompiled->withheld().end()) return;
+  if (way.source.Whole().TextFingerprint() == *compiled->second || !changed_sources_.insert(compiled->first).second) {
+    return;
+  }
+  Find(true,
+       "variant '" + way.variant->name + "': '" + way.source.file() +
+           "' or a header of it differs from the source that was compiled, so that the compiled code is not used: "
+           "compile the original bundle again, or remove the file");
 }
 
 void BundleChecker::CheckImage(const BundleWay& way, const std::string& image, const std::string& symbol,
