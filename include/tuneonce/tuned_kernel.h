@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -183,10 +184,15 @@ class TUNEONCE_API TunedKernel {
     struct Value {
       template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
       Value(T number)  // NOLINT(google-explicit-constructor)
-          : what(static_cast<std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>>(number)) {}
+          : what(static_cast<std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>>(number)) {
+        if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(std::uint64_t)) {
+          if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+            what = std::uint64_t{number};
+        }
+      }
       Value(DType dtype) : what(dtype) {}  // NOLINT(google-explicit-constructor)
 
-      std::variant<std::int64_t, double, DType> what;
+      std::variant<std::int64_t, double, DType, std::uint64_t> what;  ///< A std::uint64_t only above 2^63 - 1.
     };
     using Values = std::vector<std::pair<std::string, Value>>;
 

@@ -123,6 +123,7 @@ std::optional<TunedKernel::Shape::Value> ShapeValueOf(const std::string& text) {
   if (text == "true" || text == "false") return TunedKernel::Shape::Value(text == "true");
   if (std::optional<DType> dtype = DTypeNamed(text)) return TunedKernel::Shape::Value(*dtype);
   if (std::optional<std::int64_t> integer = ParseNumber<std::int64_t>(text)) return *integer;
+  if (std::optional<std::uint64_t> large = ParseNumber<std::uint64_t>(text)) return *large;
   if (std::optional<double> number = ParseNumber<double>(text)) return *number;
   return std::nullopt;
 }

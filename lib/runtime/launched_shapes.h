@@ -30,7 +30,8 @@ class LaunchedShapes {
   void Count(const BoundCall& call);
 
  private:
-  std::string TextOf(const BoundCall& call) const;
+  /// The line of a launch. Errors: Unimplemented if a scalar has a value that no text gives.
+  Result<std::string> TextOf(const BoundCall& call) const;
 
   const KernelDefinition& definition_;
   const CallBinder& binder_;

@@ -24,6 +24,7 @@ using Value = TunedKernel::Shape::Value;
 
 std::string TextOf(const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.what)) return absl::StrCat(*whole);
+  if (const auto* large = std::get_if<std::uint64_t>(&value.what)) return absl::StrCat(*large);
   if (const auto* number = std::get_if<double>(&value.what)) {
     const std::string text = ShortestText(*number);
     // The fraction shows that the number was given as a floating-point number.
@@ -42,6 +43,11 @@ std::optional<std::uint64_t> EncodeScalar(DType dtype, const Value& value) {
       return word;
     }
     if (!EncodeElement(dtype, static_cast<double>(*whole), &word)) return std::nullopt;
+    return word;
+  }
+  if (const auto* large = std::get_if<std::uint64_t>(&value.what)) {
+    if (dtype == DType::kUInt64) return *large;
+    if (!EncodeElement(dtype, static_cast<double>(*large), &word)) return std::nullopt;
     return word;
   }
   if (!EncodeScalar(dtype, std::get<double>(value.what), &word)) return std::nullopt;

@@ -212,6 +212,14 @@ ShapeLog::Counter& ShapeLog::CounterOf(const std::string& shape_text) {
   return shapes_.try_emplace(shape_text, 0).first->second;
 }
 
+ShapeLog::Counter& ShapeLog::CounterOfOthers(const std::string& why) {
+  MutexLock lock(mutex_);
+  if (!std::exchange(has_warned_of_others_, true)) {
+    warn_("cannot record the shape (TUNEONCE_RECORD_SHAPES) of " + why + "; such launches are counted together");
+  }
+  return others_;
+}
+
 void ShapeLog::Count(Counter& counter) {
   if (process_.load(std::memory_order_relaxed) != getpid()) {
     MutexLock lock(mutex_);

@@ -62,6 +62,8 @@ class ShapeLog {
   using Counter = std::atomic<std::int64_t>;
   /// The counter of a line as ShapeText makes them; that of all others, where there are too many.
   Counter& CounterOf(const std::string& shape_text);
+  /// The counter of all other shapes, for a shape that no line can express: `why` is the warning of the log's first.
+  Counter& CounterOfOthers(const std::string& why);
   /// One launch more. Writes where it is time to.
   void Count(Counter& counter);
   /// Writes what is not written yet. Waits at most 10 s for other processes' writes, then gives a warning.
@@ -84,6 +86,7 @@ class ShapeLog {
   Mutex mutex_;
   std::map<std::string, Counter> shapes_ TUNEONCE_GUARDED_BY(mutex_);  // Addresses stay. Not written yet.
   Counter others_{0};
+  bool has_warned_of_others_ TUNEONCE_GUARDED_BY(mutex_) = false;
   Clock::time_point may_write_ TUNEONCE_GUARDED_BY(mutex_);  // Not before, so that writing takes little of the time.
 };
 

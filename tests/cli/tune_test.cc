@@ -1,6 +1,7 @@
 // tuneonce tune: what a store serves, files of shapes, budgets, interrupts, estimates.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,26 @@ TEST_F(TuneCliTest, AStoresRecordServesUnlessItIsToBeTunedAnew) {
   again.push_back("--retune");
   EXPECT_EQ(Json(again)["from"], "search");
   EXPECT_EQ(NumRecords(), 1u);
+}
+
+TEST_F(TuneCliTest, AScalarOfAShapeIsReadExactly) {
+  ASSERT_EQ(mkdir((folder_.path() + "/wide").c_str(), 0700), 0);
+  Write("wide/wide.cc",
+        "static void wide(const tuneonce_block& b, float* y, unsigned long long u, double f, int n) {\n"
+        "  for (int i = 0; i < n; ++i) y[i] = u == ~0ull - 1 && f != f ? 1 : 2;\n}\n"
+        "TUNEONCE_CPU_KERNEL(wide);");
+  Write("wide/manifest.json",
+        R"({"tuneonce_bundle": 1, "name": "wide", "version": "1", "dims": ["N"], "parameters": [
+{"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]},
+{"name": "u", "kind": "scalar", "dtype": "uint64", "warmup": 1},
+{"name": "f", "kind": "scalar", "dtype": "float64", "warmup": 1}, {"kind": "dim", "dim": "N"}],
+"key": [{"dim": "N"}, {"value_of": "u"}, {"value_of": "f"}], "axes": [{"name": "A", "values": [1]}], "baseline": {"A": 1}, "variants": [{"name": "cpu", "source": "cpu_cpp",
+"symbol": "wide", "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "wide.cc"}]}]})");
+  const std::string file = Write("shapes", "N=4 u=18446744073709551614 f=nan\nN=4 u=18446744073709551615 f=nan\n");
+  nlohmann::json keys = Json({folder_.path() + "/wide", "--shapes", file, "--store", store_})["keys"];
+  ASSERT_EQ(keys.size(), 2u) << keys;
+  for (const nlohmann::json& key : keys) EXPECT_EQ(key["state"], "tuned") << key;
+  EXPECT_EQ(NumRecords(), 2u);
 }
 
 TEST_F(TuneCliTest, AFileOfShapesIsTunedLineByLineAndTheRestTheNextTime) {

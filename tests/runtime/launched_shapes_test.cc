@@ -1,6 +1,10 @@
 // TUNEONCE_RECORD_SHAPES: what of a TunedKernel's launches is recorded.
 #include "runtime/launched_shapes.h"
 
+#include <cmath>
+#include <cstring>
+#include <limits>
+
 #include "base/file.h"
 #include "shared/shape_log.h"
 #include "testing/runtimes.h"
@@ -89,6 +93,51 @@ TEST_F(LaunchedShapesTest, ADtypeThatIsLeftOpenIsRecorded) {
   TunedKernel kernel = Create(definition);
   Launch(kernel, 3);
   EXPECT_EQ(Recorded(), "any N=3 x=float32 factor=2  # 1 launches\n");
+}
+
+TEST_F(LaunchedShapesTest, AScalarIsRecordedOnlyAsATextThatReadsBackExactly) {
+  KernelDefinition definition("wide");
+  Variant variant(scale_.Source());
+  variant.parameters = {"x", "y", "factor", "N"};
+  definition
+      .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N"),
+                   Scalar<std::uint64_t>("u"), Scalar<std::int64_t>("i"), Scalar<double>("f")})
+      .Key({KeyOf("N"), ValueOf("u"), ValueOf("i"), ValueOf("f")})
+      .Space(scale_.space)
+      .AddVariant(variant.Grid(Grid::OneD({"N", scale_.tile})));
+  TunedKernel kernel = Create(definition);
+  DeviceBuffer x = Floats({1, 2}), y = Floats({0, 0});
+  auto launch = [&](std::uint64_t u, std::int64_t i, double f) {
+    return kernel.Launch(stream_->get(), View(x), View(y), 2.0f, u, i, f);
+  };
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const double nan = std::copysign(std::numeric_limits<double>::quiet_NaN(), 1.0);
+  ASSERT_OK(launch(kMost, kLeast, nan));
+  ASSERT_OK(launch(kMost, 7, -nan));
+  ASSERT_OK(launch(1, 7, -0.0));
+  ASSERT_OK(launch(1, 7, -std::numeric_limits<double>::infinity()));
+  const std::string recorded = Recorded();
+  for (const char* values : {"u=18446744073709551615 i=-9223372036854775808 f=nan", "u=18446744073709551615 i=7 f=-nan",
+                             "u=1 i=7 f=-0.0", "u=1 i=7 f=-inf"}) {
+    const std::string line = std::string("wide N=2 factor=2 ") + values + "  # 1 launches\n";
+    EXPECT_NE(recorded.find(line), std::string::npos) << line << recorded;
+  }
+  const std::int64_t tunes = kernel.counters().tunes;
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 2}, {"factor", 2}, {"u", kMost}, {"i", kLeast}, {"f", nan}},
+                                           {{"N", 2}, {"factor", 2}, {"u", 1}, {"i", 7}, {"f", -0.0}}}));
+  EXPECT_EQ(kernel.counters().tunes, tunes) << "the keys of the launches";
+  double payload;
+  const std::uint64_t bits = 0x7ff8000000000001;
+  std::memcpy(&payload, &bits, sizeof(payload));
+  ::testing::internal::CaptureStderr();
+  ASSERT_OK(launch(1, 7, payload));
+  ASSERT_OK(launch(2, 7, payload));
+  const std::string warning = ::testing::internal::GetCapturedStderr();
+  const std::string words = "a launch of 'wide': the scalar 'f' is a NaN whose bits no text gives";
+  EXPECT_NE(warning.find(words), std::string::npos) << warning;
+  EXPECT_EQ(warning.find(words), warning.rfind(words)) << "warned once";
+  EXPECT_NE(Recorded().find("# launches of other shapes: 2\n"), std::string::npos) << Recorded();
 }
 
 }  // namespace

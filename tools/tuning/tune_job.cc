@@ -83,19 +83,13 @@ Status ApplyShape(const KernelDefinition& definition, const std::vector<std::str
   return Status();
 }
 
-/// A scalar's value in a warm-up, which is a double: exactly the number that was given.
-Result<double> ScalarValue(const Parameter& parameter, const std::string& text) {
-  auto parse = [&](auto value) -> Result<double> {
+/// A scalar's value in a warm-up: exactly the number that was given.
+Result<TunedKernel::Shape::Value> ScalarValue(const Parameter& parameter, const std::string& text) {
+  auto parse = [&](auto value) -> Result<TunedKernel::Shape::Value> {
     using Number = decltype(value);
-    std::optional<Number> parsed = ParseNumber<Number>(text);
-    // Whole numbers are compared as such, behind the largest that a double has beside all smaller ones.
-    constexpr double kExact = 9007199254740992;  // 2^53
-    if (parsed && (std::is_floating_point_v<Number> || std::abs(static_cast<double>(*parsed)) <= kExact)) {
-      return static_cast<double>(*parsed);
-    }
+    if (std::optional<Number> parsed = ParseNumber<Number>(text)) return TunedKernel::Shape::Value(*parsed);
     return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is not a number that " +
-                                (parsed ? std::string("a double represents exactly")
-                                        : std::string(DTypeName(parameter.dtype)) + " can represent"));
+                                std::string(DTypeName(parameter.dtype)) + " can represent");
   };
   switch (parameter.dtype) {
     case DType::kFloat8E4M3:
@@ -123,7 +117,7 @@ Result<double> ScalarValue(const Parameter& parameter, const std::string& text) 
     case DType::kUInt64:
       return parse(std::uint64_t{});
     case DType::kBool:
-      if (text == "0" || text == "1") return text == "1" ? 1 : 0;
+      if (text == "0" || text == "1") return TunedKernel::Shape::Value(text == "1");
       return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " must be 0 or 1");
     case DType::kAny:
       break;
@@ -144,7 +138,7 @@ Status AddScalars(const KernelDefinition& definition, const std::vector<std::str
       settings.erase(given);
     }
     if (text.empty()) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(double value, ScalarValue(parameter, text));
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel::Shape::Value value, ScalarValue(parameter, text));
     shape->values.emplace_back(parameter.name, value);
   }
   if (settings.empty()) return Status();

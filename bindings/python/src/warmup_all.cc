@@ -43,7 +43,13 @@ TunedKernel::Shape::Value ReadValue(const KernelDefinition& definition, const st
     return *dtype;
   }
   if (py::isinstance<py::bool_>(given)) return given.ptr() == Py_True;
-  if (PyIndex_Check(given.ptr()) != 0) return WholeNumberOf(name, given);  // numpy's integers too.
+  if (PyIndex_Check(given.ptr()) != 0) {  // numpy's integers too.
+    const auto whole = py::reinterpret_steal<py::object>(PyNumber_Index(given.ptr()));
+    const unsigned long long large = whole ? PyLong_AsUnsignedLongLong(whole.ptr()) : 0;
+    if (PyErr_Occurred() == nullptr) return large;
+    PyErr_Clear();  // Negative, or no number of 64 bits.
+    return WholeNumberOf(name, given);
+  }
   double value = PyFloat_AsDouble(given.ptr());
   if (PyErr_Occurred() == nullptr) return value;
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
