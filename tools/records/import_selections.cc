@@ -265,7 +265,8 @@ Result<InputShape> Importer::ShapeOf(const SelectionsFile::Selection& selection)
     std::optional<std::int64_t> extent = example == example_.dims.end() ? 1 : example->second;
     if (given != extents.end()) extent = ParseNumber<std::int64_t>(given->second);
     if (!extent || *extent < 1) {
-      return InvalidArgumentError("--shape " + dim + "=" + given->second + ": the value must be a whole number from 1");
+      return InvalidArgumentError("the dim " + dim + " is " + given->second +
+                                  ": give a whole number from 1 by --shape or the file");
     }
     shape.dims[definition_.DimOf(dim)] = *extent;
     extents.erase(dim);

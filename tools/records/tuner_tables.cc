@@ -41,9 +41,14 @@ std::string AsStrictJson(const std::string& text) {
   return strict;
 }
 
-/// The numbers and the quoted words of a Python tuple's text, in order: "('matmul', (64, 4096, torch.float16))".
+/// The entries of a key, each at its position, so that a position means the same in all keys of a kernel: nothing for
+/// one that is no whole number (True, None, 0.5).
+using KeyNumbers = std::vector<std::optional<std::int64_t>>;
+
+/// The numbers and the quoted words of a Python tuple's text, in order: "('matmul', (64, 4096, torch.float16))". Names
+/// of dtypes have no position.
 struct TupleText {
-  std::vector<std::int64_t> numbers;
+  KeyNumbers numbers;
   std::vector<std::string> words;
 
   explicit TupleText(const std::string& text) {
@@ -55,20 +60,29 @@ struct TupleText {
         words.push_back(text.substr(i + 1, end - i - 1));
         ++end;
       } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-') {
-        auto is_of_token = [](char each) {
-          return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '_' || each == '.';
+        auto is_of_token = [&](std::size_t at) {
+          const bool is_sign = (text[at] == '+' || text[at] == '-') && text[at - 1] == 'e';  // As in "1e-05".
+          return std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_' || text[at] == '.' ||
+                 is_sign;
         };
-        while (end < text.size() && is_of_token(text[end])) ++end;
-        const std::optional<std::int64_t> number = ParseNumber<std::int64_t>(text.substr(i, end - i));
-        if (number && *number >= 1) numbers.push_back(*number);
+        while (end < text.size() && is_of_token(end)) ++end;
+        AddToken(text.substr(i, end - i));
       }
       i = end;
     }
   }
+
+ private:
+  void AddToken(const std::string& token) {
+    const bool is_value = token == "True" || token == "False" || token == "None" || ParseNumber<double>(token);
+    if (is_value) numbers.push_back(ParseNumber<std::int64_t>(token));
+  }
 };
 
-void AddExtents(const std::vector<std::int64_t>& numbers, SelectionsFile::Selection* selection) {
-  for (std::size_t i = 0; i < numbers.size(); ++i) selection->extents["key" + std::to_string(i)] = numbers[i];
+void AddExtents(const KeyNumbers& numbers, SelectionsFile::Selection* selection) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i]) selection->extents["key" + std::to_string(i)] = *numbers[i];
+  }
 }
 
 /// Appends a value of a config, unless it is null.
@@ -109,11 +123,11 @@ Result<SelectionsFile> ReadTriton(const ManifestNode& root) {
   selection.where = root.Place();
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* key, root.Get("key"));
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren parts, key->Array());
-  std::vector<std::int64_t> numbers;
+  KeyNumbers numbers;
   for (const ManifestNode& part : parts) {
-    if (part.kind() != ManifestNode::Kind::kInt) continue;  // A dtype.
-    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t number, part.Int());
-    if (number >= 1) numbers.push_back(number);
+    numbers.emplace_back();  // Dtypes have positions too: they are behind the numbers.
+    if (part.kind() != ManifestNode::Kind::kInt) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(numbers.back(), part.Int());
   }
   AddExtents(numbers, &selection);
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* timings, root.Get("configs_timings"));

@@ -19,9 +19,9 @@ const std::vector<std::string>& TunerNames();
 /// - triton-cache: NAME.autotune.json of Triton's cache, the fastest config of one key.
 /// - tilegym: the statistics of its autotuner's cache (get_cache_stats) as JSON.
 /// - flashinfer: what `flashinfer.autotune(cache=...)` writes. A tactic is one number `tactic`, or `tactic0`,
-/// `tactic1`. The numbers of a key without names are the extents `key0`, `key1` and so on, in order. `operation`
-/// selects one of several operations of a file; empty: the only one. Errors: InvalidArgument, naming file, line and
-/// field.
+/// `tactic1`. The numbers of a key without names are the extents `key0`, `key1` and so on, by their positions: each
+/// entry counts, except for quoted words and names of dtypes in the text of a tuple. `operation` selects one of several
+/// operations of a file; empty: the only one. Errors: InvalidArgument, naming file, line and field.
 Result<SelectionsFile> ReadTunerTable(const std::string& tuner, const std::string& path, const std::string& operation);
 /// Reads the content of such a file, as ReadTunerTable does. `path` is its name.
 Result<SelectionsFile> ParseTunerTable(const std::string& tuner, const std::string& text, const std::string& path,
