@@ -21,6 +21,7 @@ Condition Condition::AxisIs(int axis, std::uint64_t space_id, std::string name, 
 
 Condition::Condition(Assumption assumption, Term value) : expression_(0) {
   Term::Parts parts;
+  parts.depth = 1 + Term::Parts::DepthOf(value);
   parts.a = std::move(value);
   parts.assumption = std::move(assumption);
   expression_.kind_ = Term::Kind::kAssumption;

@@ -27,8 +27,19 @@ const std::vector<DeviceProperty>& DeviceProperty::All() {
   return *all;
 }
 
-Term::Term(Kind kind, Term a, Term b)
-    : kind_(kind), parts_(std::make_shared<const Parts>(Parts{std::move(a), std::move(b)})) {}
+Term::Term(Kind kind, Term a, Term b) : kind_(kind) {
+  Parts parts{std::move(a), std::move(b)};
+  parts.depth = 1 + std::max(Parts::DepthOf(parts.a), Parts::DepthOf(parts.b));
+  if (parts.depth > Parts::kMaxDepth) {  // An operator cannot return an error.
+    kind_ = Kind::kNamed;
+    is_explicit_ = true;
+    name_ = "too deep";
+    parts = Parts();
+    parts.mistake = InvalidArgumentError(
+        absl::StrCat("a term has more than ", Parts::kMaxDepth, " nested operations: use several terms or conditions"));
+  }
+  parts_ = std::make_shared<const Parts>(std::move(parts));
+}
 
 Status Term::Resolve(const TermNames& names, std::int64_t least) {
   if (IsOperation()) {
@@ -38,6 +49,7 @@ Status Term::Resolve(const TermNames& names, std::int64_t least) {
     parts_ = std::make_shared<const Parts>(std::move(resolved));
     return Status();
   }
+  if (kind_ == Kind::kNamed && parts_ != nullptr) return parts_->mistake;
   if (kind_ == Kind::kConstant && constant_ < least) {
     return InvalidArgumentError(
         absl::StrCat("the constant ", constant_, " is too small; at least ", least, " is possible"));
@@ -74,6 +86,7 @@ Status Term::BindAxes(const AxisTable& axes) {
 Status Term::BindLeaf(const AxisTable& axes) {
   const bool is_by_name = kind_ == Kind::kNamed || (kind_ == Kind::kAxisIs && axis_.space_id() == 0);
   if (!is_by_name && !ReadsAxis()) return Status();
+  if (kind_ == Kind::kNamed && parts_ != nullptr) return parts_->mistake;
   auto axis = axes.axes.begin();
   if (is_by_name) {
     axis = std::find_if(axis, axes.axes.end(), [&](const AxisDefinition& each) { return each.name == name_; });

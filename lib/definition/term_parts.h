@@ -6,6 +6,7 @@
 
 #include "tuneonce/arguments.h"
 #include "tuneonce/config.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -18,6 +19,12 @@ struct Term::Parts {
   Condition::Function function = {};                    ///< kFunction.
   ConditionReads reads = {};                            ///< What the function reads.
   std::optional<Assumption> assumption = std::nullopt;  ///< kAssumption. Its member `value` is unused.
+  int depth = 0;                                        ///< Operations that are nested in an operation, with itself.
+  Status mistake = {};  ///< A kNamed may stand for an operation that could not be made: Resolve returns it.
+
+  /// Operations that are nested at most: all functions of a term call themselves for its operands.
+  static constexpr int kMaxDepth = 1000;
+  static int DepthOf(const Term& term) { return term.IsOperation() ? term.parts_->depth : 0; }
 };
 
 /// How an assumption is written in the text of a condition: NAME(tensor, dimension, value).

@@ -295,6 +295,41 @@ class RandomCondition {
   std::mt19937 random_;
 };
 
+TEST_F(ConditionTest, TooManyNestedOperationsAreAnError) {
+  for (const auto& [depth, is_possible] : {std::pair(900, true), std::pair(1100, false), std::pair(100000, false)}) {
+    SCOPED_TRACE(depth);
+    SearchSpace space;
+    const IntAxis axis = space.AddAxis("A", {1, 2});
+    Term term(axis), extent("N");
+    Condition condition = axis > 0;
+    for (int i = 0; i < depth; ++i) {
+      term = std::move(term) + 1;
+      extent = std::move(extent) + 1;
+      condition = std::move(condition) && axis > 0;
+    }
+    const std::string words = "a term has more than 1000 nested operations";
+    SearchSpace deep = space, wide = space;
+    for (const Result<std::vector<Config>>& configs : {deep.Where("deep", std::move(term) > 0).Enumerate(Target()),
+                                                       wide.Where("wide", condition).Enumerate(Target())}) {
+      if (is_possible) {
+        ASSERT_OK(configs);
+        EXPECT_EQ(configs->size(), 2u);
+      } else {
+        EXPECT_ERROR(configs, StatusCode::kInvalidArgument, words);
+      }
+    }
+    KernelDefinition definition("deep");
+    definition.Parameters({Out("y", kFloat32, {"N"})}).AddVariant(Variant([](const Config&, const Problem&) {
+                                                                    return KernelSource::CpuCpp("", "deep");
+                                                                  }).Grid(Grid::Fixed(std::move(extent))));
+    if (is_possible) {
+      EXPECT_OK(definition.Validate());
+    } else {
+      EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, words);
+    }
+  }
+}
+
 TEST(RequirementConditionTest, AssumptionsPrintReadBackAndFoldForAConfig) {
   SearchSpace space;
   auto vec = space.AddAxis("VEC", {1, 2, 4});
