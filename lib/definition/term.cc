@@ -108,6 +108,10 @@ Status Term::BindLeaf(const AxisTable& axes) {
     name_ = axis->name;
   }
   if (axis->values.empty()) return Status();  // A mistake that was noted.
+  if (axis->set.count(AxisValue(kNoValue)) > 0) {
+    return InvalidArgumentError(absl::StrCat("axis '", name_, "' lists the value ", kNoValue,
+                                             ", which conditions take for undefined: use a larger number"));
+  }
   const AxisValue& first = axis->values.front();
   if (kind_ == Kind::kNamed) {
     kind_ = std::holds_alternative<bool>(first) ? Kind::kBoolAxis : Kind::kAxis;
@@ -331,7 +335,7 @@ std::int64_t Term::Compute(const Config& config, const Problem& problem) const {
       return std::visit(
           [&](const auto& value) -> std::int64_t {
             const auto its = config[Axis<std::decay_t<decltype(value)>>(axis_.index(), axis_.space_id())];
-            return IsSameValue(AxisValue(its), AxisValue(value)) ? 1 : 0;
+            return its == value || IsSameValue(AxisValue(its), AxisValue(value)) ? 1 : 0;  // 0.0 == -0.0.
           },
           parts_->value);
     case Kind::kFunction:

@@ -106,9 +106,17 @@ void TermProgram::Compile(const Term& term, const AxisTable& axes, const Problem
     operation.axis = static_cast<std::size_t>(term.axis_.index());
     if (term.kind_ == Kind::kAxisIs) {
       const std::vector<AxisValue>& values = axes.axes[operation.axis].values;
-      auto value = std::find_if(values.begin(), values.end(),
-                                [&](const AxisValue& each) { return IsSameValue(each, term.parts_->value); });
+      const AxisValue& wanted = term.parts_->value;
+      auto is_it = [&](const AxisValue& each) { return each == wanted || IsSameValue(each, wanted); };
+      auto value = std::find_if(values.begin(), values.end(), is_it);
       operation.constant = value == values.end() ? -1 : value - values.begin();
+      if (value != values.end()) value = std::find_if(std::next(value), values.end(), is_it);
+      if (value != values.end()) {  // The axis has 0.0 and -0.0, which are equal.
+        operations_.push_back(operation);
+        operation.constant = value - values.begin();
+        operations_.push_back(operation);
+        operation = Operation{Kind::kOr};
+      }
     }
   }
   operations_.push_back(operation);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -294,6 +295,33 @@ class RandomCondition {
 
   std::mt19937 random_;
 };
+
+TEST_F(ConditionTest, ZeroHasOneValueAndTheLeastNumberNone) {
+  for (const std::vector<double>& values : {std::vector<double>{0.0, 1.0}, {-0.0, 1.0}, {1.0, 0.0, -0.0}}) {
+    for (const char* text : {"A == 0.0", "A == -0.0", "!(A != -0.0)", "A == 0.0 && A != 1.0"}) {
+      SearchSpace space;
+      space.AddDoubleAxis("A", values);
+      space.Where(text, *Condition::Parse(text));
+      Result<std::vector<Config>> configs = space.Enumerate(Target());
+      ASSERT_OK(configs);
+      EXPECT_EQ(configs->size(), values.size() - 1) << text;
+      for (const Config& config : *configs) EXPECT_EQ(std::get<double>(*config.Find("A")), 0) << text;
+    }
+  }
+  SearchSpace zeros;
+  const Axis<double> axis = zeros.AddDoubleAxis("A", {-0.0, 1.0});
+  const Condition is_zero = axis == 0.0;  // Evaluated for one config, as at a launch.
+  const std::vector<Config> configs = *zeros.Enumerate(Target());
+  EXPECT_TRUE(is_zero.Holds(configs[0], Problem()));
+  EXPECT_FALSE(is_zero.Holds(configs[1], Problem()));
+  SearchSpace space;
+  space.AddAxis("A", {std::numeric_limits<std::int64_t>::min(), std::int64_t{5}});
+  space.Where("small", *Condition::Parse("A < 0"));
+  EXPECT_ERROR(space.Enumerate(Target()), StatusCode::kInvalidArgument,
+               "axis 'A' lists the value -9223372036854775808, which conditions take for undefined");
+  EXPECT_ERROR(Condition::Parse("A == -9223372036854775808"), StatusCode::kInvalidArgument,
+               "expected a number that fits 64 bits");
+}
 
 TEST_F(ConditionTest, TooManyNestedOperationsAreAnError) {
   for (const auto& [depth, is_possible] : {std::pair(900, true), std::pair(1100, false), std::pair(100000, false)}) {
