@@ -439,7 +439,7 @@ class TUNEONCE_API KernelDefinition {
   /// Returns what one run must move (bytes of memory traffic) or compute (operations; a fused multiply-add counts as
   /// two) at least, for the roofline.
   using WorkFn = std::function<double(const Problem&)>;
-  /// Sets the minimum bytes and operations of one run. Either function may be null.
+  /// Sets the minimum bytes and operations of one run. Either function may be null, or return NaN for unknown.
   KernelDefinition& Work(WorkFn bytes, WorkFn operations) {
     work_bytes_ = std::move(bytes);
     work_operations_ = std::move(operations);

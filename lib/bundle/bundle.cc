@@ -1,6 +1,7 @@
 #include "tuneonce/bundle.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <set>
@@ -92,9 +93,9 @@ class BundleReader {
   }
 
   Result<Bundle> Read(const ManifestNode& root) {
-    TUNEONCE_RETURN_IF_ERROR(root.CheckFields(
-        {"tuneonce_bundle", "name", "version", "dims", "key", "parameters", "space", "axes", "configs", "max_configs",
-         "baseline", "fallback", "where", "variants", "tolerance", "unordered", "work", "example"}));
+    TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_bundle", "name", "version", "dims", "key", "parameters",
+                                               "space", "axes", "configs", "max_configs", "baseline", "fallback",
+                                               "where", "variants", "tolerance", "unordered", "work", "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
     if (version != kFormat) {
@@ -239,9 +240,8 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(Term term, ReadTerm(space_, *node));
     if (!term.IsOfArguments()) return node->Error("the work of a run may depend on dims and scalars, but not on axes");
     return KernelDefinition::WorkFn([term](const Problem& problem) {
-      Result<std::int64_t> value = term.Evaluate(Config(), problem);
-      if (!value.ok()) throw StatusException{value.status()};
-      return static_cast<double>(*value);
+      const std::int64_t value = term.Value(Config(), problem);
+      return value == Term::kNoValue ? std::nan("") : static_cast<double>(value);  // Only the roofline is missing then.
     });
   }
   Status ReadWork(const ManifestNode& root, KernelDefinition* definition) const {

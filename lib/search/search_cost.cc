@@ -48,7 +48,8 @@ std::uint64_t EstimatedSearchUs(const KernelDefinition& definition, const BoundC
     operations = definition.WorkOperations(call.problem);
     return Status();
   });
-  if (bytes <= 0) bytes = TensorBytes(definition, call);
+  if (!(bytes > 0)) bytes = TensorBytes(definition, call);  // Also for NaN.
+  if (!(operations > 0)) operations = 0;
   DevicePeaks peaks;
   if (Result<DevicePeaks> known = DevicePeaks::Of(device); known.ok()) peaks = *known;
   if (peaks.gb_per_s <= 0) peaks.gb_per_s = kAssumedGbPerS;

@@ -1,6 +1,7 @@
 #include "search/search_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -164,6 +165,12 @@ Status AddRooflines(const KernelDefinition& definition, const Problem& problem, 
     operations = definition.WorkOperations(problem);
     return Status();
   }));
+  if (std::isnan(bytes) || std::isnan(operations)) {
+    record->notes.push_back(absl::StrCat("the roofline is incomplete: the ", std::isnan(bytes) ? "bytes" : "operations",
+                                         " of one run have no value at this shape, or do not fit 64 bits (`work`)"));
+  }
+  if (!(bytes > 0)) bytes = 0;
+  if (!(operations > 0)) operations = 0;
   if (bytes <= 0 && operations <= 0) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
   TUNEONCE_ASSIGN_OR_RETURN(DevicePeaks peaks, DevicePeaks::Of(device));

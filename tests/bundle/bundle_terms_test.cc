@@ -1,4 +1,5 @@
 // Terms, scalars, baselines by target and descriptors of a manifest: read, refused, and launched on the CPU device.
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -70,6 +71,9 @@ TEST_F(BundleTermsTest, WhatAManifestSaysIsWhatTheDefinitionHas) {
   EXPECT_EQ(*definition.parameters()[4].term->Evaluate(config, problem), 800) << "bytes";
   EXPECT_EQ(definition.WorkBytes(problem), 8.0 * 100 * 200);
   EXPECT_TRUE(definition.space().GuardsHold(config, problem));
+  problem.dims[Dim{0}] = std::int64_t{1} << 60;
+  EXPECT_TRUE(std::isnan(definition.WorkBytes(problem))) << "it does not fit 64 bits";
+  problem.dims[Dim{0}] = 100;
   causal = false;
   EXPECT_ERROR(definition.space().CheckGuards(config, problem), StatusCode::kFailedPrecondition,
                "condition 'causal != 0' does not hold");

@@ -1,6 +1,7 @@
 // Real searches on the CPU device.
 #include "tuneonce/exhaustive_search.h"
 
+#include <cmath>
 #include <thread>
 
 #include "cuda/driver_api.h"
@@ -423,6 +424,12 @@ TEST_F(VerificationTest, TheRooflineComesFromTheDefinition) {
   EXPECT_EQ(*result->best.roofline->bound, Bound::kMemory);
   EXPECT_NEAR(result->best.roofline->gb_per_s, 8000 / (result->best.measurement.mean_us * 1e3), 1e-6);
   EXPECT_FALSE(result->best.roofline->percent_of_peak.has_value()) << "the CPU device's peak is not known";
+  definition.Work([](const Problem&) { return std::nan(""); }, [](const Problem&) { return 1000.0; });
+  result = Search(definition);
+  ASSERT_OK(result);
+  EXPECT_FALSE(result->best.roofline->intensity.has_value());
+  ASSERT_EQ(result->notes.size(), 1u);
+  EXPECT_EQ(result->notes[0].rfind("the roofline is incomplete: the bytes of one run have no value", 0), 0u);
   definition.Work([](const Problem&) -> double { throw std::runtime_error("no idea"); }, nullptr);
   EXPECT_ERROR(Search(definition), StatusCode::kInvalidArgument, "no idea");
 }

@@ -266,7 +266,7 @@ Status AddIntensity(const KernelDefinition& definition, const Bundle::Example& e
   bundle->shape = definition.DimsString(problem->dims);
   TUNEONCE_ASSIGN_OR_RETURN(double bytes, CallUser("work", [&] { return definition.WorkBytes(*problem); }));
   TUNEONCE_ASSIGN_OR_RETURN(double operations, CallUser("work", [&] { return definition.WorkOperations(*problem); }));
-  if (bytes <= 0 || operations <= 0) return Status();
+  if (!(bytes > 0 && operations > 0)) return Status();  // Nor for NaN.
   bundle->intensity = operations / bytes;
   bundle->bound = BoundOf(*bundle->intensity);
   return Status();
