@@ -138,7 +138,9 @@ TUNEONCE_C_API tuneonce_status tuneonce_kernel_launch_if_ready(tuneonce_kernel* 
 /* Tunes or loads the key of these arguments, without launching on them. */
 TUNEONCE_C_API tuneonce_status tuneonce_kernel_warmup(tuneonce_kernel* kernel, CUstream stream,
                                                       const tuneonce_argument* arguments, size_t count);
-/* Tunes or loads the keys of `count` shapes, each a text such as "M=64 N=4096 causal=1 x=float16". */
+/* Tunes or loads the keys of `count` shapes, each a text such as "M=64 N=4096 causal=1 x=float16", or such as "matmul
+ * M=64 N=4096": a text that names another kernel than this one is skipped, so that the lines of a file of
+ * TUNEONCE_RECORD_SHAPES can be passed as they are. */
 TUNEONCE_C_API tuneonce_status tuneonce_kernel_warmup_shapes(tuneonce_kernel* kernel, CUstream stream,
                                                              const char* const* shapes, size_t count);
 /* Tunes the keys that launches met in the mode tune_deferred. To be called between two steps of the host. */

@@ -128,17 +128,19 @@ std::optional<TunedKernel::Shape::Value> ShapeValueOf(const std::string& text) {
   return std::nullopt;
 }
 
-Result<TunedKernel::Shape> ShapeOf(const char* text) {
+/// Returns nothing for a line that names another kernel than `kernel`.
+Result<std::optional<TunedKernel::Shape>> ShapeOf(const char* text, const std::string& kernel) {
   TUNEONCE_RETURN_IF_ERROR(CheckNotNull(text, "a shape"));
   TUNEONCE_ASSIGN_OR_RETURN(ShapeLine line, ParseShapeLine(text));
-  TunedKernel::Shape shape;
+  if (!line.kernel.empty() && line.kernel != kernel) return std::optional<TunedKernel::Shape>();
+  std::optional<TunedKernel::Shape> shape(std::in_place);
   for (const auto& [name, value] : line.values) {
     std::optional<TunedKernel::Shape::Value> read = ShapeValueOf(value);
     if (!read) {
       return InvalidArgumentError(
           absl::StrCat("shape '", text, "': ", name, " is '", value, "': give a number, true, false or a dtype"));
     }
-    shape.values.emplace_back(name, *read);
+    shape->values.emplace_back(name, *read);
   }
   return shape;
 }
@@ -281,8 +283,9 @@ tuneonce_status tuneonce_kernel_warmup_shapes(tuneonce_kernel* kernel, CUstream 
     if (count > 0) TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(shapes, "shapes"));
     std::vector<t::TunedKernel::Shape> read;
     for (size_t i = 0; i < count; ++i) {
-      TUNEONCE_ASSIGN_OR_RETURN(t::TunedKernel::Shape shape, t::ShapeOf(shapes[i]));
-      read.push_back(std::move(shape));
+      TUNEONCE_ASSIGN_OR_RETURN(std::optional<t::TunedKernel::Shape> shape,
+                                t::ShapeOf(shapes[i], kernel->kernel.definition().name()));
+      if (shape) read.push_back(*std::move(shape));
     }
     return kernel->kernel.Warmup(stream, read);
   });

@@ -69,13 +69,14 @@ static void CheckAKernel(tuneonce_context* context, const char* bundle) {
   float *data[3], *x, *y, *z;
   const int64_t shape[] = {kCount}, strides[] = {1};
   const char* const shapes[] = {"N=5000", "N=60"};
+  const char* const named[] = {"softmax N=3000000", "vector_add N=2000000"};
   tuneonce_tensor tensors[3];
   tuneonce_argument arguments[3];
   tuneonce_policy* policy = NULL;
   tuneonce_kernel* kernel = NULL;
   tuneonce_plan plan;
   int missed = 0, is_ready = 1, i;
-  double hits = -1, tunes = -1;
+  double hits = -1, tunes = -1, tunes_after = -1;
   for (i = 0; i < 3; ++i) {
     void* allocated = NULL;
     EXPECT(tuneonce_context_allocate(context, kCount * sizeof(float), &allocated) == TUNEONCE_OK && allocated != NULL);
@@ -112,6 +113,11 @@ static void CheckAKernel(tuneonce_context* context, const char* bundle) {
   EXPECT(tuneonce_kernel_launch_if_ready(kernel, NULL, arguments, 3, &missed) == TUNEONCE_OK && missed == 0);
   EXPECT(tuneonce_kernel_warmup(kernel, NULL, arguments, 3) == TUNEONCE_OK);
   EXPECT(tuneonce_kernel_warmup_shapes(kernel, NULL, shapes, 2) == TUNEONCE_OK);
+  EXPECT(tuneonce_kernel_counter(kernel, "tunes", &tunes) == TUNEONCE_OK);
+  EXPECT(tuneonce_kernel_warmup_shapes(kernel, NULL, named, 1) == TUNEONCE_OK); /* Another kernel's. */
+  EXPECT(tuneonce_kernel_counter(kernel, "tunes", &tunes_after) == TUNEONCE_OK && tunes_after == tunes);
+  EXPECT(tuneonce_kernel_warmup_shapes(kernel, NULL, named, 2) == TUNEONCE_OK);
+  EXPECT(tuneonce_kernel_counter(kernel, "tunes", &tunes_after) == TUNEONCE_OK && tunes_after == tunes + 1);
   EXPECT(tuneonce_kernel_tune_pending(kernel, NULL) == TUNEONCE_OK);
   EXPECT(tuneonce_kernel_freeze(kernel) == TUNEONCE_OK);
   EXPECT(tuneonce_kernel_counter(kernel, "hits", &hits) == TUNEONCE_OK && hits == 1);
