@@ -462,6 +462,8 @@ TEST_F(RecordsStoresTest, RecordsAndTheirCodeGoThroughAFileWithoutAnyLoss) {
   for (const TuningRecord& record : records) {
     EXPECT_EQ(EncodeRecord(*to->Lookup(record.key)->record), EncodeRecord(record));
   }
+  const std::string exported = RunCli({"records", "export", "--with-code", "--store", store_, "-o", file_}).output;
+  EXPECT_NE(exported.find("2 pieces of code were written with them"), std::string::npos) << exported;
   EXPECT_EQ(Json({"records", "export", "--store", store_, "-o", file_})["code"], 0);
 }
 

@@ -191,7 +191,7 @@ Status ExportRecords(const RecordsArguments& arguments) {
   }
   PrintLine("%zu records written to %s", records.size(), arguments.output.c_str());
   if (!arguments.with_code) return Status();
-  PrintLine("%zu pieces of code were imported with them", code.size());
+  PrintLine("%zu pieces of code were written with them", code.size());
   if (without_code > 0) PrintLine("%d records have no code in the store: they need a compiler", without_code);
   return Status();
 }
