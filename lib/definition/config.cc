@@ -9,6 +9,7 @@
 #include "base/encoding.h"
 #include "base/number_text.h"
 #include "definition/axis_table.h"
+#include "definition/term_parts.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -79,6 +80,8 @@ bool IsSameValue(const AxisValue& a, const AxisValue& b) {
   if (x != nullptr && y != nullptr) return std::memcmp(x, y, sizeof(*x)) == 0;
   return a == b;
 }
+
+bool AreEqualInConditions(const AxisValue& a, const AxisValue& b) { return a == b || IsSameValue(a, b); }
 
 bool AxisValueOrder::operator()(const AxisValue& a, const AxisValue& b) const {
   const auto* x = std::get_if<double>(&a);

@@ -335,7 +335,7 @@ std::int64_t Term::Compute(const Config& config, const Problem& problem) const {
       return std::visit(
           [&](const auto& value) -> std::int64_t {
             const auto its = config[Axis<std::decay_t<decltype(value)>>(axis_.index(), axis_.space_id())];
-            return its == value || IsSameValue(AxisValue(its), AxisValue(value)) ? 1 : 0;  // 0.0 == -0.0.
+            return AreEqualInConditions(AxisValue(its), AxisValue(value)) ? 1 : 0;
           },
           parts_->value);
     case Kind::kFunction:

@@ -27,6 +27,9 @@ struct Term::Parts {
   static int DepthOf(const Term& term) { return term.IsOperation() ? term.parts_->depth : 0; }
 };
 
+/// Returns whether a condition counts these values of an axis as equal: the same value, or zeros of both signs.
+bool AreEqualInConditions(const AxisValue& a, const AxisValue& b);
+
 /// How an assumption is written in the text of a condition: NAME(tensor, dimension, value).
 struct AssumptionForm {
   Assumption::Kind kind;

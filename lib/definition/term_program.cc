@@ -107,7 +107,7 @@ void TermProgram::Compile(const Term& term, const AxisTable& axes, const Problem
     if (term.kind_ == Kind::kAxisIs) {
       const std::vector<AxisValue>& values = axes.axes[operation.axis].values;
       const AxisValue& wanted = term.parts_->value;
-      auto is_it = [&](const AxisValue& each) { return each == wanted || IsSameValue(each, wanted); };
+      auto is_it = [&](const AxisValue& each) { return AreEqualInConditions(each, wanted); };
       auto value = std::find_if(values.begin(), values.end(), is_it);
       operation.constant = value == values.end() ? -1 : value - values.begin();
       if (value != values.end()) value = std::find_if(std::next(value), values.end(), is_it);

@@ -19,7 +19,8 @@ TEST_F(MissTest, WalksTheSpaceOnceWhateverItDoes) {
   // key.
   constexpr int kOneWalk = 4 + 1;
   constexpr int kFirst = 1 + 1;  // The first config, and the baseline before it.
-  constexpr int kStored = 2 + 2;  // Whether the space has the stored config, and its baseline.
+  // Whether the space has the stored config, and its baseline if the compiler read files for that.
+  constexpr int kStored = 2, kBaseline = 2;
   {
     TunedKernel kernel = Create(scale_.Definition());
     Launch(kernel, 1000);  // Store, lease, search, record.
@@ -34,7 +35,8 @@ TEST_F(MissTest, WalksTheSpaceOnceWhateverItDoes) {
   TunedKernel served = Create(scale_.Definition());
   ASSERT_OK(served.Warmup(stream_->get(), {{{"N", 1000}}}));  // The selection and the fallback.
   EXPECT_EQ(served.counters().stored_hits, 1);
-  EXPECT_EQ(calls, kFirst + kOneWalk + kStored);
+  EXPECT_GE(calls, kFirst + kOneWalk + kStored);
+  EXPECT_LE(calls, kFirst + kOneWalk + kStored + kBaseline);
   calls = 0;
   TunedKernel frozen = Create(scale_.Definition());
   frozen.Freeze();
