@@ -180,8 +180,8 @@ struct TermNames {
 ///
 /// Arithmetic is 64-bit and does not wrap. An overflow and a division by 0 have no value, and neither has a term that
 /// contains one. Launching with such a term returns InvalidArgument. Division rounds down, as in Python: -7 / 2 is -4,
-/// and a % b has the sign of b, so that a == (a / b) * b + a % b. Resolve returns an error for a term of more than 1000
-/// nested operations. It has value semantics. Thread rule: call Resolve on one thread, and const functions on any.
+/// and a % b has the sign of b, so that a == (a / b) * b + a % b. Resolve returns an error for more than 1000 nested
+/// operations. The type has value semantics. Thread rule: call Resolve on one thread, and const functions on any.
 class TUNEONCE_API Term {
  public:
   /// Value() returns this for a term without a value.

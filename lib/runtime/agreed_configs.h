@@ -25,7 +25,7 @@ class AgreedConfigs {
   /// What this process brings along to an agreement.
   struct Contribution {
     TuningKey key;
-    std::uint64_t space = 0;              ///< KeyInStore::space
+    std::uint64_t space = 0;             ///< KeyInStore::space
     std::optional<TuningRecord> record;  ///< Its selection, loaded or stored, if there is one that serves.
     Selection selection;                 ///< Where that is from.
     // Without a record, what a search here would be:

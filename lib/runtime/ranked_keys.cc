@@ -309,8 +309,10 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device,
     options.size = policy_.group->size();
     if (options.rank >= 0 && options.rank < options.size && options.size <= kMostRanks) return Status();
     return InvalidArgumentError(absl::StrCat("RankGroup::rank() returned ", options.rank, " and size() returned ",
-                                             options.size, ": the rank must be within 0 to size - 1, and the size at "
-                                             "most ", kMostRanks));
+                                             options.size,
+                                             ": the rank must be within 0 to size - 1, and the size at "
+                                             "most ",
+                                             kMostRanks));
   });
   if (!known.ok()) options.rank = 0, options.size = 1;
   Agreement agreement(options, MakeVote(of_device));

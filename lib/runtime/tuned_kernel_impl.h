@@ -12,7 +12,6 @@
 #include "runtime/announcer.h"
 #include "runtime/config_chain.h"
 #include "runtime/fallback_configs.h"
-#include "store/guarded_store.h"
 #include "runtime/host_pins.h"
 #include "runtime/kernel_parts.h"
 #include "runtime/launched_shapes.h"
@@ -22,6 +21,7 @@
 #include "runtime/threaded_counter.h"
 #include "runtime/tuning_call.h"
 #include "shared/kernel_list.h"
+#include "store/guarded_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -14,8 +14,8 @@ inline namespace v0 {
 
 class Trace;
 
-/// Wraps a host's store. An exception from it becomes an error that names the function, and so does what Lookup must not
-/// return; the time that it takes is traced. Thread-safe.
+/// Wraps a host's store. An exception from it becomes an error that names the function, and so does what Lookup must
+/// not return; the time that it takes is traced. Thread-safe.
 class GuardedStore final : public RecordStore {
  public:
   /// `trace` may be null. REQUIRES: `store` is not null, and `trace` outlives the object.

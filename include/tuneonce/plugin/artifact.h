@@ -82,8 +82,8 @@ struct Artifact {
   /// part of the encoded form.
   bool cacheable = true;
   /// Fingerprint of the code, its constants, resources and launch metadata, without debug and line sections, notes and
-  /// names. Two artifacts with the same code fingerprint have the same results and speed. If a toolchain leaves it zero,
-  /// Toolchain::Compile sets the fingerprint of `image` and `symbol`.
+  /// names. Two artifacts with the same code fingerprint have the same results and speed. If a toolchain leaves it
+  /// zero, Toolchain::Compile sets the fingerprint of `image` and `symbol`.
   Fingerprint code_fingerprint;
   /// The key under which a RecordStore keeps the artifact, or zero if it cannot be stored. The key is not part of
   /// the encoded form.
