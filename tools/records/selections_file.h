@@ -20,8 +20,9 @@ inline namespace v0 {
 struct SelectionsFile {
   /// For these extents, this config.
   struct Selection {
-    std::string where;                            ///< "FILE:12: selections[0]", for messages.
-    std::map<std::string, std::int64_t> extents;  ///< By dim.
+    std::string where;  ///< "FILE:12: selections[0]", for messages.
+    /// By dim, at least 1. The entries of a key without names, `key0` and so on (ReadTunerTable), are any numbers.
+    std::map<std::string, std::int64_t> extents;
     std::vector<std::pair<std::string, AxisValue>> config;
   };
 
