@@ -22,7 +22,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -31,6 +30,7 @@
 #include "base/span.h"
 #include "device_benchmark.h"
 #include "key_sharing_workloads.h"
+#include "trace_phases.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/rank_group.h"
 #include "tuneonce/plugin/record_store.h"
@@ -40,46 +40,8 @@
 namespace tuneonce {
 namespace {
 
-/// The span that all of a rank's spans are within.
-constexpr char kWholeSpan[] = "the whole warm-up";
-
 /// --trace=FOLDER. Empty: traces are not written.
 std::string trace_folder;
-
-/// Returns the milliseconds of a rank's own thread by phase (the category of a span, or the name of a wait), without
-/// what is within another phase.
-std::map<std::string, double> PhasesOf(const std::string& trace) {
-  struct Open {
-    std::string phase;
-    double end_us;
-  };
-  std::vector<nlohmann::json> events;
-  nlohmann::json thread;
-  nlohmann::json parsed = nlohmann::json::parse(trace);
-  for (nlohmann::json& event : parsed["traceEvents"]) {
-    if (event["ph"] != "X") continue;
-    if (event["name"] == kWholeSpan) thread = event["tid"];
-    events.push_back(std::move(event));
-  }
-  std::stable_sort(events.begin(), events.end(), [](const nlohmann::json& a, const nlohmann::json& b) {
-    if (a["ts"] != b["ts"]) return a["ts"] < b["ts"];
-    return a["dur"] > b["dur"];
-  });
-  std::map<std::string, double> phases;
-  std::vector<Open> open;
-  for (const nlohmann::json& event : events) {
-    if (event["tid"] != thread) continue;
-    const double begin_us = event["ts"], duration_us = event["dur"];
-    while (!open.empty() && open.back().end_us <= begin_us) open.pop_back();
-    if (!open.empty()) phases[open.back().phase] -= duration_us / 1000;
-    const std::string category = event["cat"];
-    const std::string name = event["name"];
-    const bool is_wait_for = category == "wait" && name.rfind("wait for", 0) == 0;
-    open.push_back({is_wait_for ? name : category, begin_us + duration_us});
-    phases[open.back().phase] += duration_us / 1000;
-  }
-  return phases;
-}
 
 /// A warm-up of all ranks, from when the last one is ready.
 class SharedWarmup {

@@ -4,7 +4,8 @@
 //
 // Each rank has a store of its own in STORE_FOLDER. The first warm-up ("cold") fills them; for the second one ("warm")
 // the records are removed and the compiled code stays. Rank 0 prints a line of JSON for each: the seconds until the
-// last rank was done, the searches of each rank, and whether all ranks run the same config of each key.
+// last rank was done, the searches of each rank, and whether all ranks run the same config of each key. Each rank
+// prints a line with the milliseconds of its own thread by phase, as key_sharing_benchmark does.
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,12 +16,15 @@
 #include <thread>
 #include <vector>
 
+#include "base/span.h"
 #include "device_benchmark.h"
 #include "key_sharing_workloads.h"
+#include "trace_phases.h"
 #include "tuneonce/device.h"
 #include "tuneonce/mpi_rank_group.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 namespace {
@@ -38,6 +42,8 @@ void Measure(const char* code, const std::string& name, StreamView stream, const
   AutotunePolicy policy;
   policy.store = store;
   policy.search.quiet = true;
+  const std::shared_ptr<Runtime> runtime = OrDie(Runtime::Create(RuntimeOptions()));
+  policy.search.runtime = runtime;
   policy.search.compile.num_workers =
       std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, size));
   MpiRankOptions options;
@@ -45,8 +51,12 @@ void Measure(const char* code, const std::string& name, StreamView stream, const
   policy.ranks.group = OrDie(MakeMpiRank(options));
   std::unique_ptr<Workload> workload = MakeNamed(name, policy, stream);
   MPI_Barrier(MPI_COMM_WORLD);
+  runtime->BeginTrace();
   const auto begin = std::chrono::steady_clock::now();
-  OrDie(workload->WarmUp(stream.get()));
+  {
+    Span span(&runtime->trace(), "rest", kWholeSpan);
+    OrDie(workload->WarmUp(stream.get()));
+  }
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), slowest = 0;
   MPI_Reduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   long tunes = 0;
@@ -59,6 +69,14 @@ void Measure(const char* code, const std::string& name, StreamView stream, const
   unsigned long mine = digest.Finish().low, least = 0, most = 0;
   MPI_Reduce(&mine, &least, 1, MPI_UNSIGNED_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
   MPI_Reduce(&mine, &most, 1, MPI_UNSIGNED_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+  std::string phases;
+  for (const auto& [phase, ms] : PhasesOf(runtime->EndTrace())) {
+    phases += (phases.empty() ? "" : ", ") + ('"' + phase + "\": " + std::to_string(ms));
+  }
+  std::printf(R"({"workload": "%s", "code": "%s", "ranks": %d, "rank": %d, "phases_ms": {%s}})"
+              "\n",
+              name.c_str(), code, size, rank, phases.c_str());
+  std::fflush(stdout);
   if (rank != 0) return;
   std::string list;
   for (long each : tunes_of) list += (list.empty() ? "" : ", ") + std::to_string(each);

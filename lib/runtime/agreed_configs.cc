@@ -45,6 +45,7 @@ Result<AgreedConfigs::Contribution> AgreedConfigs::Contribute(TuningCall& call, 
   }
   contribution.selection = std::move(found->selection);
   contribution.record = std::move(*found->record);
+  contribution.loaded = std::move(found->loaded);
   return contribution;
 }
 
@@ -81,11 +82,13 @@ Status AgreedConfigs::Find(const TuneRequest& request, const LaunchKey& key, Con
   if (found.selection.origin == LaunchPlan::Origin::kSearch) chain_.Note(found, in_store);
   contribution->selection = std::move(found.selection);
   contribution->record = std::move(*found.record);
+  contribution->loaded = std::move(found.loaded);
+  contribution->baseline = std::move(found.baseline);
   return Status();
 }
 
-Result<FoundConfig> AgreedConfigs::Load(const TuneRequest& request, const LaunchKey& key, const TuningRecord& record,
-                                        Selection selection) {
+Result<FoundConfig> AgreedConfigs::Load(const TuneRequest& request, const LaunchKey& key, const Contribution& agreed) {
+  const TuningRecord& record = *agreed.record;
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, KeyInStore::Of(to_, request.call, key));
   std::optional<Config> config = in_store.ConfigOf(record.best.config);
   if (!config) {
@@ -101,19 +104,24 @@ Result<FoundConfig> AgreedConfigs::Load(const TuneRequest& request, const Launch
   FoundConfig found;
   found.config = *std::move(config);
   found.record = std::make_unique<TuningRecord>(record);
-  found.selection = std::move(selection);
+  found.selection = agreed.selection;
+  found.loaded = agreed.loaded;
+  found.baseline = agreed.baseline;
   const RecordMatch match = MatchKeys(record.key, in_store.key);
   found.is_own = match <= RecordMatch::kOtherDriver;
   // So that the next start brings it along. A record of another key or driver is not this key's.
   found.is_new = found.selection.origin == LaunchPlan::Origin::kRanks && match == RecordMatch::kExact;
   bool is_to_check = false;
-  const Status loaded = chain_.Load(chain_.QuestionOf(request, in_store, to_.may_compile()), &found, &is_to_check);
+  const ConfigQuestion question = chain_.QuestionOf(request, in_store, to_.may_compile());
+  const Status loaded = chain_.Load(question, &found, &is_to_check);
   if (is_to_check) {
     return FailedPreconditionError(
         "the code of {" + found.config.ToString() +
         "} on this rank differs from the verified code: use the same compilers on all ranks");
   }
   if (!loaded.ok()) return loaded;
+  chain_.LoadBaseline(question, &found);
+  chain_.PublishBaseline(found, in_store, request.call.call(), key);
   return found;
 }
 

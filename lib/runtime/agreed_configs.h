@@ -28,6 +28,9 @@ class AgreedConfigs {
     std::uint64_t space = 0;             ///< KeyInStore::space
     std::optional<TuningRecord> record;  ///< Its selection, loaded or stored, if there is one that serves.
     Selection selection;                 ///< Where that is from.
+    // What this rank loaded of it while it found it:
+    std::shared_ptr<const LoadedKernel> loaded;
+    std::shared_ptr<const LoadedKernel> baseline;
     // Without a record, what a search here would be:
     Fingerprint variants;    ///< Which variants it could build.
     std::uint64_t cost = 0;  ///< EstimatedSearchUs.
@@ -36,9 +39,9 @@ class AgreedConfigs {
   /// Asks the whole chain on behalf of all ranks, and stores what a search finds. It publishes nothing. Errors: those
   /// of ConfigChain::Choose.
   Status Find(const TuneRequest& request, const LaunchKey& key, Contribution* contribution);
-  /// Loads what the ranks agreed on.
-  Result<FoundConfig> Load(const TuneRequest& request, const LaunchKey& key, const TuningRecord& record,
-                           Selection selection);
+  /// Loads what the ranks agreed on: `agreed` has its record. The baseline that is stored with it becomes the key's
+  /// fallback config.
+  Result<FoundConfig> Load(const TuneRequest& request, const LaunchKey& key, const Contribution& agreed);
   /// Publishes what Load returned, after all ranks could load it.
   Status Publish(TuningCall& call, const LaunchKey& key, FoundConfig agreed);
 

@@ -62,7 +62,7 @@ Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& co
   if (artifact != nullptr) *artifact = candidate.artifact.key;
   if (identity != nullptr) *identity = CandidateIdentity(candidate);
   if (toolchain != nullptr) *toolchain = candidate.artifact.toolchain;
-  return LoadCandidate(api_, candidate);
+  return ready_keys_.LoadOnce(candidate);
 }
 
 std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& artifact_key, const std::string& variant,
@@ -71,7 +71,7 @@ std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& ar
   std::optional<Candidate> candidate = Stored(artifact_key, variant, config, call);
   if (!candidate) return nullptr;
   if (identity != nullptr) *identity = CandidateIdentity(*candidate);
-  Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api_, *candidate);
+  Result<std::shared_ptr<const LoadedKernel>> loaded = ready_keys_.LoadOnce(*candidate);
   return loaded.ok() ? *std::move(loaded) : nullptr;
 }
 
@@ -91,16 +91,14 @@ bool CodeLoader::HasCode(const Fingerprint& artifact, const std::string& variant
 
 bool CodeLoader::HasChanged(const CandidateOutcome& verified, const KeyInStore& key, const BoundCall& call) const {
   if (verified.artifact == Fingerprint()) return false;
-  Result<std::optional<Artifact>> found = policy_.store->GetArtifact(verified.artifact);
-  if (!found.ok() || !found->has_value()) return false;
-  Artifact& artifact = **found;
+  std::optional<Artifact> artifact = ArtifactOf(verified.artifact);
   // Without other files the artifact's key stands for its code.
-  if (artifact.dependencies.empty() && artifact.absent.empty()) return false;
-  if (!DependenciesHold(artifact)) return true;
+  if (!artifact || (artifact->dependencies.empty() && artifact->absent.empty())) return false;
+  if (!DependenciesHold(*artifact)) return true;
   const std::optional<Config> config = key.ConfigOf(verified.config);
   std::optional<Candidate> candidate = config ? Planned(verified.variant, *config, call) : std::nullopt;
   if (!candidate) return false;
-  candidate->artifact = std::move(artifact);
+  candidate->artifact = *std::move(artifact);
   return CandidateIdentity(*candidate) != verified.identity;
 }
 
@@ -115,6 +113,19 @@ std::string CodeLoader::VariantOf(const std::string& preferred, const Config& co
   const bool has_preferred = std::any_of(
       ways.begin(), ways.end(), [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
   return has_preferred ? preferred : "";
+}
+
+std::optional<Artifact> CodeLoader::ArtifactOf(const Fingerprint& key) const {
+  // Compiled code is in the cache, which is usually the store. Code that a bundle brought along is in the store.
+  for (const std::shared_ptr<RecordStore>& place : {policy_.search.compile.cache, policy_.store}) {
+    Result<std::optional<Artifact>> found = place->GetArtifact(key);
+    if (found.ok() && found->has_value()) {
+      (*found)->key = key;
+      return **std::move(found);
+    }
+    if (policy_.search.compile.cache == policy_.store) break;
+  }
+  return std::nullopt;
 }
 
 std::optional<Candidate> CodeLoader::Planned(const std::string& variant, const Config& config,
@@ -134,8 +145,8 @@ std::optional<Candidate> CodeLoader::Stored(const Fingerprint& artifact_key, con
   if (artifact_key == Fingerprint()) return std::nullopt;
   std::optional<Candidate> candidate = Planned(variant, config, call);
   if (!candidate) return std::nullopt;
-  std::optional<Artifact> artifact = FindCurrent(*policy_.store, artifact_key);
-  if (!artifact) return std::nullopt;
+  std::optional<Artifact> artifact = ArtifactOf(artifact_key);
+  if (!artifact || !DependenciesHold(*artifact)) return std::nullopt;
   candidate->artifact = *std::move(artifact);
   return candidate;
 }

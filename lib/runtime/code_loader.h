@@ -24,7 +24,7 @@ inline namespace v0 {
 class CodeLoader {
  public:
   explicit CodeLoader(const KernelParts& kernel)
-      : definition_(kernel.definition), api_(kernel.api), policy_(kernel.policy) {}
+      : definition_(kernel.definition), api_(kernel.api), policy_(kernel.policy), ready_keys_(kernel.ready_keys) {}
 
   /// Loads the config's code, built by the variant `preferred` if that compiles, else by the first variant that does
   /// and is not in `left_out`. `stop` ends compiling. If they are not null, `*artifact` gets the
@@ -60,6 +60,8 @@ class CodeLoader {
  private:
   Result<Candidate> Built(const Config& config, const BoundCall& call, VariantSet left_out,
                           const std::string& preferred, bool may_compile, const StopToken& stop) const;
+  /// The stored artifact, whether or not the files that it was made of are the same now.
+  std::optional<Artifact> ArtifactOf(const Fingerprint& key) const;
   std::optional<Candidate> Planned(const std::string& variant, const Config& config, const BoundCall& call) const;
   std::optional<Candidate> Stored(const Fingerprint& artifact, const std::string& variant, const Config& config,
                                   const BoundCall& call) const;
@@ -67,6 +69,7 @@ class CodeLoader {
   const std::shared_ptr<const KernelDefinition>& definition_;
   const DriverApi& api_;
   const AutotunePolicy& policy_;
+  ReadyKeys& ready_keys_;
 };
 
 }  // namespace v0

@@ -217,6 +217,20 @@ void ConfigChain::Publish(FoundConfig& found, const KeyInStore& in_store, const 
                           ReadyKeys::Place place) {
   to_.ready_keys.PublishSelection(in_store.device, key, call, found.config, std::move(found.loaded), place,
                                   found.selection);
+  PublishBaseline(found, in_store, call, key);
+}
+
+void ConfigChain::LoadBaseline(const ConfigQuestion& question, FoundConfig* found) const {
+  const std::optional<CandidateOutcome>& baseline = found->record->baseline;
+  if (found->baseline != nullptr || !baseline || !found->is_own || !to_.policy.selection_group.empty()) return;
+  const std::optional<Config> config = question.key.ConfigOf(baseline->config);
+  if (!config) return;
+  const BoundCall& call = question.request.call.call();
+  found->baseline = loader_.LoadStored(baseline->artifact, baseline->variant, *config, call);
+}
+
+void ConfigChain::PublishBaseline(FoundConfig& found, const KeyInStore& in_store, const BoundCall& call,
+                                  const LaunchKey& key) {
   if (found.baseline == nullptr) return;
   to_.ready_keys.Publish(in_store.device, WithRole(key, LaunchKey::kFallback), call, found.record->baseline->config,
                          std::move(found.baseline));

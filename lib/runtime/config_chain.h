@@ -73,9 +73,13 @@ class ConfigChain {
   Status Load(const ConfigQuestion& question, FoundConfig* found, bool* is_to_check) const;
   /// Returns whether the code of the record's baseline, with which its config was compared, has changed since.
   bool HasChangedBaseline(const ConfigQuestion& question, const TuningRecord& record) const;
-  /// Makes a loaded config the one that the key runs, and the baseline that a search loaded the key's fallback config.
+  /// Makes a loaded config the one that the key runs, and a loaded baseline the key's fallback config.
   void Publish(FoundConfig& found, const KeyInStore& in_store, const BoundCall& call, const LaunchKey& key,
                ReadyKeys::Place place);
+  /// Loads the code of the record's baseline, if it is stored and no search loaded it.
+  void LoadBaseline(const ConfigQuestion& question, FoundConfig* found) const;
+  /// Makes a loaded baseline the key's fallback config.
+  void PublishBaseline(FoundConfig& found, const KeyInStore& in_store, const BoundCall& call, const LaunchKey& key);
   /// Stores the config's record if it is new, unless the stored one is better or the policy forbids it.
   void Store(const FoundConfig& found) const;
   /// Counts a config that serves, and tells the observer and the log.

@@ -199,27 +199,25 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
     if (!is_own) {
       TUNEONCE_ASSIGN_OR_RETURN(entry.contribution.record, DecodeRecord(decided));
       entry.contribution.selection = SelectionOf(*entry.contribution.record, LaunchPlan::Origin::kRanks);
+      entry.contribution.loaded = entry.contribution.baseline = nullptr;
       if (policy_.exchange_code) FetchCodeOf(entry);
     }
-    TUNEONCE_RETURN_IF_ERROR(LoadFallbacks(entry, &limits));  // Captures need the fallback config.
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
-    if (agreement.RunsFallback(place)) {
-      BoundCall bound = call.call();
-      LaunchKey key;
-      TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* fallback, impl.ready_keys.FindFallback(bound, &key));
-      if (fallback == nullptr) return InternalError("another thread dropped the fallback during the call: call again");
-      digest = DigestOf(*fallback->kernel);
-      return Status();
-    }
     const HitTable::Entry* running = impl.ready_keys.Find(entry.key.key);
     if (running != nullptr && !running->is_provisional) {
       digest = DigestOf(*running->kernel);
-      return Status();
+    } else if (!agreement.RunsFallback(place)) {
+      TUNEONCE_ASSIGN_OR_RETURN(entry.ready,
+                                impl.agreed_configs.Load({stream_, call, &limits}, entry.key.key, entry.contribution));
+      digest = DigestOf(entry.ready->config, entry.ready->loaded->variant->name, *entry.ready->loaded);
     }
-    TUNEONCE_ASSIGN_OR_RETURN(
-        entry.ready, impl.agreed_configs.Load({stream_, call, &limits}, entry.key.key, *entry.contribution.record,
-                                              entry.contribution.selection));
-    digest = DigestOf(entry.ready->config, entry.ready->loaded->variant->name, *entry.ready->loaded);
+    TUNEONCE_RETURN_IF_ERROR(LoadFallbacks(entry, &limits));  // Captures need the fallback config.
+    if (!agreement.RunsFallback(place)) return Status();
+    BoundCall bound = call.call();
+    LaunchKey key;
+    TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* fallback, impl.ready_keys.FindFallback(bound, &key));
+    if (fallback == nullptr) return InternalError("another thread dropped the fallback during the call: call again");
+    digest = DigestOf(*fallback->kernel);
     return Status();
   });
   return ready.ok() ? Result<Fingerprint>(digest) : ready;

@@ -187,6 +187,28 @@ std::optional<Geometry> ReadyKeys::GeometryOfKey(const AssumptionChecks& assumpt
   return computed.ok() && computed->IsLaunchable() ? std::optional<Geometry>(*computed) : std::nullopt;
 }
 
+Result<std::shared_ptr<const LoadedKernel>> ReadyKeys::LoadOnce(const Candidate& candidate) {
+  if (candidate.is_callable()) return LoadCandidate(api_, candidate);
+  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
+  const CodeId id{device, candidate.config.Canonical(), candidate.variant, candidate.artifact.code_fingerprint,
+                  candidate.geometry.shared_memory_bytes};
+  std::shared_ptr<const LoadedKernel> loaded;
+  {
+    MutexLock lock(kernels_mutex_);
+    const auto known = codes_.find(id);
+    if (known != codes_.end()) loaded = known->second.lock();
+  }
+  if (loaded != nullptr) {
+    // Into this context too, if another one of the device loaded it: its first launch would wait for running kernels.
+    TUNEONCE_RETURN_IF_ERROR(loaded->library->GetKernel(loaded->symbol).status());
+    return loaded;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(loaded, LoadCandidate(api_, candidate));
+  MutexLock lock(kernels_mutex_);
+  codes_[id] = loaded;
+  return loaded;
+}
+
 const HitTable::Entry* ReadyKeys::Publish(const DeviceState& device, const LaunchKey& key, const BoundCall& call,
                                           const Config& config, std::shared_ptr<const LoadedKernel> loaded, Place place,
                                           Served served) {
@@ -223,6 +245,9 @@ const HitTable::Entry* ReadyKeys::Publish(const DeviceState& device, const Launc
       ready->tensor_maps = {&api_, ready->remembered_maps.get()};
     }
     ready->SetUp(geometry);
+    if (loaded->library) {
+      codes_[{&device, config.Canonical(), loaded->variant, loaded->code, loaded->shared_memory_bytes}] = loaded;
+    }
     ready->loaded = std::move(loaded);
   }
   HitTable::Entry entry{ready.get(), {}, false, false, place == Place::kAndStays};
@@ -318,6 +343,7 @@ void ReadyKeys::ReleaseRetired() {
     bool is_used = std::binary_search(in_use.begin(), in_use.end(), it->second.get());
     it = is_used ? std::next(it) : kernels_.erase(it);
   }
+  for (auto it = codes_.begin(); it != codes_.end();) it = it->second.expired() ? codes_.erase(it) : std::next(it);
 }
 
 std::int64_t ReadyKeys::num_loaded_kernels() const {

@@ -115,6 +115,9 @@ class ReadyKeys {
     kInstead,   ///< The current entry is replaced.
     kAndStays,  ///< The current entry is replaced by one that the host pinned, which Evict does not drop.
   };
+  /// Loads a candidate's code into the current context, or returns the code that is loaded on the device for another
+  /// key. Errors: as LoadCandidate.
+  Result<std::shared_ptr<const LoadedKernel>> LoadOnce(const Candidate& candidate);
   /// Publishes `loaded` as the entry of `key`. `call` has the key's dims and a target.
   const HitTable::Entry* Publish(const DeviceState& device, const LaunchKey& key, const BoundCall& call,
                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded,
@@ -182,6 +185,10 @@ class ReadyKeys {
   /// was prepared for, and which launches it serves.
   using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t, std::string>;
 
+  /// Identifies loaded code: device, config (Canonical), variant, code, and the dynamic shared memory that it was
+  /// prepared for.
+  using CodeId = std::tuple<const DeviceState*, std::string, const Variant*, Fingerprint, std::int64_t>;
+
   /// Returns whether the kernel has the call's fallback config. Sets the call's target.
   bool IsFallbackOf(BoundCall& call, const ReadyKernel& kernel) const;
   /// What depends on nothing but the key: the geometry of its launches; or nothing, if each computes its own.
@@ -202,6 +209,8 @@ class ReadyKeys {
   mutable Mutex kernels_mutex_;
   std::map<KernelId, std::unique_ptr<ReadyKernel>> kernels_
       TUNEONCE_GUARDED_BY(kernels_mutex_);  // Includes retired kernels.
+  /// The code that is loaded, which several kernels may share.
+  std::map<CodeId, std::weak_ptr<const LoadedKernel>> codes_ TUNEONCE_GUARDED_BY(kernels_mutex_);
   Mutex devices_mutex_;
   std::map<int, std::unique_ptr<const DeviceState>> devices_
       TUNEONCE_GUARDED_BY(devices_mutex_);  // By index. Entries never change.

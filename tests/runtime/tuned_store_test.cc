@@ -8,17 +8,21 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "base/process.h"
 #include "base/temporary_folder.h"
+#include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
@@ -138,6 +142,40 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
   EXPECT_OK(warm);  // The winner and the baseline, which a capture or a frozen kernel needs.
   EXPECT_EQ(kernel.counters().stored_hits, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
+}
+
+TEST_F(TunedStoreTest, CodeIsLoadedOnceForAllKeysThatRunIt) {
+  Result<std::unique_ptr<FaultInjection>> counted = FaultInjection::Create(api());
+  ASSERT_OK(counted);
+  Result<Device> device = Device::Get((*counted)->api(), 0);
+  ASSERT_OK(device);
+  policy_.store = std::make_shared<MemoryStore>();
+  const std::vector<TunedKernel::Shape> shapes = {{{"N", 1000}}, {{"N", 2000}}, {{"N", 3000}}};
+  auto loads_of_warmup = [&](std::shared_ptr<RankGroup> group) {
+    policy_.ranks.group = std::move(group);
+    Result<TunedKernel> kernel = TunedKernelOn::Create(*device, scale_.Definition(), policy_);
+    EXPECT_OK(kernel);
+    (*counted)->Clear();
+    EXPECT_OK(kernel->Warmup(stream_->get(), shapes));
+    return (*counted)->CallCount("LibraryLoadData");
+  };
+  EXPECT_EQ(loads_of_warmup(nullptr), 4 * 3) << "each search loads each config";
+  const std::vector<TuningRecord> records = *policy_.store->List();
+  std::set<std::string> selected;
+  for (const TuningRecord& record : records) {
+    selected.insert(record.best.config.ToString());
+    selected.insert(record.baseline->config.ToString());
+  }
+  const auto num_selected = static_cast<std::int64_t>(selected.size());
+  EXPECT_EQ(loads_of_warmup(nullptr), num_selected);
+  EXPECT_EQ(loads_of_warmup(MakeThreadRanks(1).front()), num_selected);
+  for (const TuningRecord& record : records) EXPECT_OK(policy_.store->Remove(record.key));
+  EXPECT_EQ(loads_of_warmup(MakeThreadRanks(1).front()), 4 * 3) << "what its search loaded is not loaded again";
+  policy_.search.compile.cache = MakeMemoryStore();  // Code apart from records.
+  for (const TuningRecord& record : records) EXPECT_OK(policy_.store->Remove(record.key));
+  EXPECT_EQ(loads_of_warmup(nullptr), 4 * 3);
+  policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
+  EXPECT_LE(loads_of_warmup(nullptr), 4) << "without a compiler";
 }
 
 /// Ends the compiles once the first of them is done. The second one takes longer than any measurement.
