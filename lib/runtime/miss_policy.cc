@@ -18,16 +18,14 @@ namespace {
 
 using Mode = AutotunePolicy::Mode;
 
-/// The error when neither the tuned config can run, for the reason `why`, nor the fallback config. An error that lost
-/// the context takes precedence, because the caller must see it.
+}  // namespace
+
 Status BothFailed(const Status& why, const Status& instead) {
   const Status& first = instead.sticky() && !why.sticky() ? instead : why;
   return Status::FromDriver(first.code(),
                             absl::StrCat(why.message(), "; the baseline cannot run either: ", instead.message()),
                             first.driver_code(), first.sticky());
 }
-
-}  // namespace
 
 MissPolicy::MissPolicy(const KernelParts& kernel, ConfigChain& chain, FallbackConfigs& fallbacks)
     : to_(kernel),

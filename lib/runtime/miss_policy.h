@@ -21,6 +21,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// The error when neither the tuned config can run, for the reason `why`, nor the fallback config. An error that lost
+/// the context takes precedence, because the caller must see it.
+Status BothFailed(const Status& why, const Status& instead);
+
 /// Decides what a launch does if its selected config is not loaded or must not run: in captures, after Freeze, by mode,
 /// after failures, and which thread works while others wait. ConfigChain selects the config. REQUIRES: the
 /// constructor's arguments outlive it. Thread-safe.

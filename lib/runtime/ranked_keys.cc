@@ -241,10 +241,7 @@ void RankedKeys::FinishFailed(Entry& entry, Status why) {
   }
   outcome.state = State::kFailed;
   outcome.status = why.WithPrefix(name + ": the ranks did not agree");
-  if (!loaded.ok() && !why.sticky()) {
-    outcome.status = Status(outcome.status.code(),
-                            absl::StrCat(outcome.status.message(), "; the fallback could not be loaded either"));
-  }
+  if (!loaded.ok() && !why.sticky()) outcome.status = BothFailed(outcome.status, loaded);
 }
 
 void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_fallback) {

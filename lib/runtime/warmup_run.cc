@@ -267,10 +267,7 @@ void WarmupRun::Finish(Entry& entry) {
   if (entry.call && fatal_.ok()) {
     Status loaded = LoadFallbacks(entry);
     const bool is_reached = warmed.state != State::kNotReached;
-    if (!loaded.ok() && !is_reached) {
-      warmed.status = Status(warmed.status.code(),
-                             absl::StrCat(warmed.status.message(), "; the fallback could not be loaded either"));
-    }
+    if (!loaded.ok() && !is_reached) warmed.status = BothFailed(warmed.status, loaded);
     const bool has_selection = warmed.state != State::kFallback && is_reached;
     if (!has_selection) (void)entry.impl->Guarded([&] { return entry.impl->misses.MakePending(entry.call->call()); });
     if (!loaded.ok() && warmed.status.ok()) {

@@ -89,7 +89,9 @@ Result<std::optional<Artifact>> LayeredStore::GetArtifact(const Fingerprint& key
 
 std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
                                               std::vector<std::shared_ptr<RecordStore>> shipped) {
+  if (user == nullptr) user = MakeMemoryStore();
   user = std::make_shared<GuardedStore>(std::move(user), /*trace=*/nullptr);
+  shipped.erase(std::remove(shipped.begin(), shipped.end(), nullptr), shipped.end());
   for (std::shared_ptr<RecordStore>& layer : shipped) {
     layer = std::make_shared<GuardedStore>(std::move(layer), /*trace=*/nullptr);
   }

@@ -242,7 +242,7 @@ TEST_F(WarmupAllTest, WhatRunsAtTheDeadlineIsGivenUpAndNothingOfItIsStored) {
   EXPECT_EQ(Warm({{&kernel, {{{"N", 1000}}, {{"N", 2000}}}}}, Deadline(200)), "not reached, not reached");
   EXPECT_TRUE(policy_.store->List()->empty());
   EXPECT_EQ(observer_->failed, 0);
-  EXPECT_NE(last_[0].status.message().find("the fallback could not be loaded either"), std::string::npos)
+  EXPECT_NE(last_[0].status.message().find("the baseline cannot run either: "), std::string::npos)
       << last_[0].status.ToString();
   compiler_->hangs_at = "";
   Launch(kernel, 1000);

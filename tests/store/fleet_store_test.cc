@@ -245,6 +245,10 @@ TEST_F(FleetStoreTest, AStoreThatThrowsKeepsNobodyFromTheOthers) {
   EXPECT_TRUE(MakeFleetStore(throwing, fleet_)->Lookup(key)->record);
   EXPECT_TRUE(MakeFleetStore(machine_, throwing)->Lookup(key)->record);
   EXPECT_TRUE(MakeLayeredStore(throwing, {fleet_})->Lookup(key)->record);
+  const std::shared_ptr<RecordStore> of_nulls = MakeLayeredStore(nullptr, {nullptr, fleet_, nullptr});
+  EXPECT_TRUE(of_nulls->Lookup(key)->is_shipped);
+  EXPECT_OK(of_nulls->Put(Record(1)));
+  EXPECT_FALSE(of_nulls->Lookup(key)->is_shipped);
   EXPECT_ERROR(MakeFleetStore(throwing, fleet_)->Remove(key), StatusCode::kInternal, "the record store's Remove threw");
   EXPECT_EQ(fleet_->Lookup(key)->match, RecordMatch::kNotFound) << "the fleet's is removed all the same";
 }

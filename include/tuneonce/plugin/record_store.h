@@ -177,7 +177,8 @@ class ForwardingStore : public RecordStore {
 
 /// Makes a store that layers the user's store over stores that an application ships. A lookup returns the best match of
 /// all layers, and that of the upper layer if several fit equally (RecordLookup::Improve). An artifact is that of the
-/// uppermost layer that has it. Writes go to the user's store. `shipped` is in order, the uppermost first.
+/// uppermost layer that has it. Writes go to the user's store, in memory if `user` is null. `shipped` is in order, the
+/// uppermost first; a null is left out.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
                                                            std::vector<std::shared_ptr<RecordStore>> shipped);
 
