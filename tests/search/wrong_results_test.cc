@@ -4,6 +4,7 @@
 #include <map>
 
 #include "testing/device_test.h"
+#include "testing/work_timer.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
@@ -17,6 +18,12 @@ namespace {
 class WrongResultsTest : public testing::CpuDeviceTest {
  protected:
   static constexpr int kN = 1000;
+  /// How kernels say how slow they are, to WorkTimer: what wins does not depend on what else the machine does.
+  static inline const std::string kCountWork = R"(extern "C" __attribute__((weak)) long tuneonce_test_work;
+static void count_work(long work) {
+  if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, work, __ATOMIC_RELAXED);
+}
+)";
 
   /// `body`: of one run, over `const T* x, T* y, int n`; `runs` counts them from 1 on.
   KernelDefinition Define(const std::string& body, std::vector<std::int64_t> kinds, DType dtype = DType::kFloat32,
@@ -24,14 +31,15 @@ class WrongResultsTest : public testing::CpuDeviceTest {
     std::string type = dtype == DType::kFloat32   ? "float"
                        : dtype == DType::kFloat16 ? "unsigned short"  // Halves by their bits.
                                                   : "unsigned char";
-    std::string source = "static void k(const tuneonce_block&, const " + type + "* cx, " + type + R"(* y, int n) {
+    std::string source = kCountWork + "static void k(const tuneonce_block&, const " + type + "* cx, " + type +
+                         R"(* y, int n) {
   static int runs = 0;
   ++runs;
   auto* x = const_cast<)" +
                          type +
                          R"(*>(cx);
   (void)x;
-  for (volatile int i = 0; i < (KIND == 0 ? 300000 : 0); i = i + 1) {}
+  count_work(KIND == 0 ? 100 : 0);
 )" + body + "}\nTUNEONCE_CPU_KERNEL(k);";
     SearchSpace space;
     IntAxis kind = space.AddAxis("KIND", kinds);
@@ -46,6 +54,7 @@ class WrongResultsTest : public testing::CpuDeviceTest {
   }
   Result<TuningRecord> Search(const KernelDefinition& definition, DType dtype = DType::kFloat32) {
     SearchOptions options;
+    options.timer = &timer_;
     options.quiet = true;
     std::size_t bytes = kN * DTypeBytes(dtype);
     DeviceBuffer x = *DeviceBuffer::Allocate(stream_->view(), bytes),
@@ -83,6 +92,9 @@ class WrongResultsTest : public testing::CpuDeviceTest {
   }
 
   static constexpr char kTwice[] = "for (int i = 0; i < n; ++i) y[i] = 2 * x[i];\n";
+
+ private:
+  testing::WorkTimer timer_;
 };
 
 TEST_F(WrongResultsTest, WhatNoConfigCoversIsAFailureAndNoReference) {
@@ -119,8 +131,8 @@ TEST_F(WrongResultsTest, ARightHalfIsNotMissedThoughItIsWhatMemoryWasFilledWith)
 
 TEST_F(WrongResultsTest, AnOutputThatIsReadBeforeItIsWrittenIsSeenWhateverIsDoneWithIt) {
   for (const char* update : {"__builtin_fmaxf(y[i], v)", "__builtin_fminf(y[i], v)", "y[i] + v", "0 * y[i] + v"}) {
-    std::string body = "for (int i = 0; i < n; ++i) { float v = 2 * x[i]; y[i] = KIND == 1 ? " + std::string(update) +
-                       " : v; }";
+    std::string body =
+        "for (int i = 0; i < n; ++i) { float v = 2 * x[i]; y[i] = KIND == 1 ? " + std::string(update) + " : v; }";
     // What still holds the filling was not written, for all that the outputs show.
     ExpectFails(Search(Define(body, {0, 1})), "output 'y': 1000 of 1000 elements");
   }
@@ -191,8 +203,8 @@ TEST_F(WrongResultsTest, AKernelThatStopsWritingItsOutputCannotWin) {
 
 TEST_F(WrongResultsTest, WhenTheWinnerIsWrongTheNextBestIsTaken) {
   // 1 and 2 are the fastest, and wrong; 3 is next; the baseline is far behind.
-  std::string body = "for (volatile int i = 0; i < KIND * 3000; i = i + 1) {}\n" + std::string(kTwice) +
-                     "if ((KIND == 1 || KIND == 2) && runs > 3) y[7] = 0;";
+  std::string body =
+      "count_work(KIND);\n" + std::string(kTwice) + "if ((KIND == 1 || KIND == 2) && runs > 3) y[7] = 0;";
   Result<TuningRecord> result = Search(Define(body, {0, 1, 2, 30}));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "KIND=30");
@@ -200,8 +212,7 @@ TEST_F(WrongResultsTest, WhenTheWinnerIsWrongTheNextBestIsTaken) {
   EXPECT_EQ(result->successes().size() + result->failures().size(), 4u);
   EXPECT_NE(Failures(*result)["KIND=1"], "");
   // Without a baseline as well.
-  result = Search(Define(std::string(kTwice) + "for (volatile int i = 0; i < KIND * 3000; i = i + 1) {}\n" +
-                             "if (KIND < 3 && runs > 4) x[0] = 0;",
+  result = Search(Define(std::string(kTwice) + "count_work(KIND);\n" + "if (KIND < 3 && runs > 4) x[0] = 0;",
                          {1, 2, 30}, DType::kFloat32, /*has_baseline=*/false));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "KIND=30");
