@@ -24,7 +24,7 @@ inline namespace v0 {
 class CodeLoader {
  public:
   explicit CodeLoader(const KernelParts& kernel)
-      : definition_(kernel.definition), api_(kernel.api), policy_(kernel.policy), ready_keys_(kernel.ready_keys) {}
+      : definition_(kernel.definition), policy_(kernel.policy), ready_keys_(kernel.ready_keys) {}
 
   /// Loads the config's code, built by the variant `preferred` if that compiles, else by the first variant that does
   /// and is not in `left_out`. `stop` ends compiling. If they are not null, `*artifact` gets the
@@ -67,7 +67,6 @@ class CodeLoader {
                                   const BoundCall& call) const;
 
   const std::shared_ptr<const KernelDefinition>& definition_;
-  const DriverApi& api_;
   const AutotunePolicy& policy_;
   ReadyKeys& ready_keys_;
 };
