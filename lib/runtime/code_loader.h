@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "cuda/driver_api.h"
 #include "runtime/kernel_parts.h"
 #include "runtime/key_in_store.h"
+#include "runtime/ready_keys.h"
 #include "search/candidate.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
