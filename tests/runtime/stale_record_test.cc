@@ -1,11 +1,13 @@
 // A record outlives a change of a header; the code that it names does not.
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 #include "base/file.h"
 #include "testing/device_test.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 
@@ -45,6 +47,7 @@ class StaleRecordTest : public testing::CpuDeviceTest {
     options.path = folder_ + "/cache/store.db";
     AutotunePolicy policy;
     policy.store = *SqliteStore::Open(options);
+    policy.search.compile.cache = cache_;
     Result<TunedKernel> kernel = TunedKernel::Create(definition, policy);
     EXPECT_OK(kernel);
     DeviceBuffer y = Floats(std::vector<float>(extent_));
@@ -54,6 +57,7 @@ class StaleRecordTest : public testing::CpuDeviceTest {
   }
 
   std::string folder_ = "/tmp/tuneonce-test-XXXXXX";
+  std::shared_ptr<RecordStore> cache_;  // Null: the store.
   bool all_read_header_ = true;
   std::size_t extent_ = 1;
 };
@@ -69,7 +73,11 @@ TEST_F(StaleRecordTest, AHeaderThatChangedIsCompiledForTheStoredSelection) {
   EXPECT_EQ(counters.stored_hits, 1);
 }
 
-TEST_F(StaleRecordTest, AConfigIsComparedAgainWhenAHeaderChangedItsBaseline) {
+/// With code in the store, and apart from it.
+class StaleBaselineTest : public StaleRecordTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(StaleBaselineTest, AConfigIsComparedAgainWhenAHeaderChangedItsBaseline) {
+  if (GetParam()) cache_ = MakeMemoryStore();
   all_read_header_ = false;
   Counters counters;
   WriteHeader("#define VALUE 1\n");
@@ -86,6 +94,7 @@ TEST_F(StaleRecordTest, AConfigIsComparedAgainWhenAHeaderChangedItsBaseline) {
   EXPECT_EQ(LaunchAnew(&counters), 2) << "the record was verified against other code than the store's";
   EXPECT_EQ(counters.tunes, 1);
 }
+INSTANTIATE_TEST_SUITE_P(All, StaleBaselineTest, ::testing::Bool());
 
 }  // namespace
 }  // namespace tuneonce

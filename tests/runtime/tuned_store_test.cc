@@ -19,6 +19,7 @@
 #include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
+#include "testing/work_timer.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/plugin/fingerprint.h"
@@ -149,6 +150,8 @@ TEST_F(TunedStoreTest, CodeIsLoadedOnceForAllKeysThatRunIt) {
   ASSERT_OK(counted);
   Result<Device> device = Device::Get((*counted)->api(), 0);
   ASSERT_OK(device);
+  testing::WorkTimer timer;
+  policy_.search.timer = &timer;
   policy_.store = std::make_shared<MemoryStore>();
   const std::vector<TunedKernel::Shape> shapes = {{{"N", 1000}}, {{"N", 2000}}, {{"N", 3000}}};
   auto loads_of_warmup = [&](std::shared_ptr<RankGroup> group) {
@@ -159,7 +162,8 @@ TEST_F(TunedStoreTest, CodeIsLoadedOnceForAllKeysThatRunIt) {
     EXPECT_OK(kernel->Warmup(stream_->get(), shapes));
     return (*counted)->CallCount("LibraryLoadData");
   };
-  EXPECT_EQ(loads_of_warmup(nullptr), 4 * 3) << "each search loads each config";
+  const std::int64_t by_searches = loads_of_warmup(nullptr);
+  EXPECT_GE(by_searches, 4 * 3) << "each search loads each config";
   const std::vector<TuningRecord> records = *policy_.store->List();
   std::set<std::string> selected;
   for (const TuningRecord& record : records) {
@@ -170,12 +174,12 @@ TEST_F(TunedStoreTest, CodeIsLoadedOnceForAllKeysThatRunIt) {
   EXPECT_EQ(loads_of_warmup(nullptr), num_selected);
   EXPECT_EQ(loads_of_warmup(MakeThreadRanks(1).front()), num_selected);
   for (const TuningRecord& record : records) EXPECT_OK(policy_.store->Remove(record.key));
-  EXPECT_EQ(loads_of_warmup(MakeThreadRanks(1).front()), 4 * 3) << "what its search loaded is not loaded again";
+  EXPECT_EQ(loads_of_warmup(MakeThreadRanks(1).front()), by_searches) << "what a search loaded is not loaded again";
   policy_.search.compile.cache = MakeMemoryStore();  // Code apart from records.
   for (const TuningRecord& record : records) EXPECT_OK(policy_.store->Remove(record.key));
-  EXPECT_EQ(loads_of_warmup(nullptr), 4 * 3);
+  EXPECT_EQ(loads_of_warmup(nullptr), by_searches);
   policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
-  EXPECT_LE(loads_of_warmup(nullptr), 4) << "without a compiler";
+  EXPECT_EQ(loads_of_warmup(nullptr), num_selected) << "without a compiler";
 }
 
 /// Ends the compiles once the first of them is done. The second one takes longer than any measurement.
