@@ -92,9 +92,16 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
     if (const auto key = agreement->ToTake(); key && work.may_take && !work.may_take(*key)) {
       agreement->TakeNoMore();
     } else if (agreement->want() == Want::kPost) {
-      Result<std::string> held = PutOnceInto(group, agreement->cell(), agreement->bytes(), silence_ms);
-      engine = held.status();
-      if (held.ok()) agreement->Posted(*held);
+      const bool may_postpone = agreement->MayPostpone();
+      Result<std::string> held =
+          PutOnceInto(group, agreement->cell(), agreement->bytes(), may_postpone ? 0 : silence_ms);
+      if (held.ok()) {
+        agreement->Posted(*held);
+      } else if (may_postpone && held.status().code() == StatusCode::kDeadlineExceeded) {
+        agreement->Postponed();
+      } else {
+        engine = held.status();
+      }
     } else if (agreement->want() == Want::kHear) {
       Listener listener(group, silence_ms, *agreement, *silent);
       const int stage = agreement->num_awaited();

@@ -76,10 +76,13 @@ Agreement::Want Agreement::want() const {
   switch (stage_) {
     case Stage::kVote:
       return is_posted_ ? Want::kHear : Want::kPost;
-    case Stage::kDecision:
-      if (ToPost() != nullptr) return Want::kPost;
+    case Stage::kDecision: {
+      const Share* post = ToPost();
+      if (post != nullptr && !post->is_postponed) return Want::kPost;
       if (!ToFind().empty()) return Want::kFind;
-      return awaited().empty() || ToMakeReady().empty() ? Want::kHear : Want::kMakeReady;
+      if (ToMakeReady().empty()) return post != nullptr ? Want::kPost : Want::kHear;
+      return post != nullptr || !awaited().empty() ? Want::kMakeReady : Want::kHear;
+    }
     case Stage::kCheck:
       if (!ToMakeReady().empty()) return Want::kMakeReady;
       return is_posted_ ? Want::kHear : Want::kPost;
@@ -89,25 +92,60 @@ Agreement::Want Agreement::want() const {
   return Want::kNothing;
 }
 
-const Agreement::Share* Agreement::ToPost() const {
-  const Share* found = nullptr;
+std::vector<const Agreement::Share*> Agreement::AllToPost() const {
+  std::vector<const Share*> all, found;
   for (const Share& share : shares_) {
-    if (!share.is_settled && !share.why_silent.empty()) return &share;  // First: another rank may have to search then.
-    const bool is_found = FindsNow(share) && std::none_of(share.keys.begin(), share.keys.end(),
-                                                          [&](std::size_t key) { return IsToFind(key); });
-    if (is_found && found == nullptr) found = &share;
+    if (!share.is_settled && !share.why_silent.empty()) {
+      all.push_back(&share);  // Before what was found: another rank may have to search then.
+    } else if (FindsNow(share) &&
+               std::none_of(share.keys.begin(), share.keys.end(), [&](std::size_t key) { return IsToFind(key); })) {
+      found.push_back(&share);
+    }
   }
-  return found != nullptr || !ToFind().empty() ? found : ToClaim();
+  all.insert(all.end(), found.begin(), found.end());
+  if (const Share* claimed = ToClaim(); claimed != nullptr) all.push_back(claimed);
+  return all;
+}
+
+const Agreement::Share* Agreement::ToPost() const {
+  const std::vector<const Share*> all = AllToPost();
+  const auto fresh = std::find_if(all.begin(), all.end(), [](const Share* share) { return !share->is_postponed; });
+  return fresh != all.end() ? *fresh : all.empty() ? nullptr : all.front();
 }
 
 const Agreement::Share* Agreement::ToClaim() const {
+  std::vector<const Share*> own;
   const Share* of_another = nullptr;
   for (const Share& share : shares_) {
-    if (share.is_claimed || share.is_settled || has_given_up_) continue;
-    if (share.owner() == options_.rank) return &share;
+    if (share.is_claimed || share.is_settled || !share.why_silent.empty()) continue;
+    if (share.is_asked) return &share;  // It may be this rank's already.
+    if (share.owner() == options_.rank) own.push_back(&share);
     if (takes_more_ && IsOneOf(share.ranks, options_.rank)) of_another = &share;
   }
-  return of_another;
+  if (has_given_up_) return nullptr;
+  const auto num_to_find = std::count_if(shares_.begin(), shares_.end(), [&](const Share& share) {
+    return FindsNow(share) &&
+           std::any_of(share.keys.begin(), share.keys.end(), [&](std::size_t key) { return IsToFind(key); });
+  });
+  if (num_to_find == 0) return own.empty() ? of_another : own.front();
+  const bool is_ahead = is_answered_late_ && num_to_find == 1 && own.size() > options_.left_to_others;
+  return is_ahead ? own.front() : nullptr;
+}
+
+bool Agreement::MayPostpone() const {
+  if (stage_ != Stage::kDecision) return false;
+  const std::vector<const Share*> all = AllToPost();
+  const auto num_fresh = std::count_if(all.begin(), all.end(), [](const Share* share) { return !share->is_postponed; });
+  return num_fresh > 1 || !ToFind().empty() || !ToMakeReady().empty();
+}
+
+void Agreement::Postponed() {
+  Share& share = Mutable(ToPost());
+  share.is_asked = share.is_postponed = is_answered_late_ = true;
+}
+
+void Agreement::Resume() {
+  for (Share& share : shares_) share.is_postponed = false;
 }
 
 std::optional<std::size_t> Agreement::ToTake() const {
@@ -197,6 +235,7 @@ std::string Agreement::BytesOf(const Share& share) const {
 void Agreement::Posted(const std::string& held) {
   if (stage_ == Stage::kDecision) {  // What another rank wrote first counts.
     Share& share = Mutable(ToPost());
+    Resume();
     if (Status read = Read(&share, held); !read.ok()) {
       for (std::size_t key : share.keys) Fail(key, read);
       share.is_settled = true;
@@ -475,6 +514,7 @@ std::vector<std::size_t> Agreement::OwnSearches() const {
 }
 
 void Agreement::Found(std::size_t key, Result<std::string> record) {
+  Resume();
   plans_[key].is_found = true;
   if (!record.ok()) {
     takes_more_ = false;
@@ -513,6 +553,7 @@ Status Agreement::ReadClaim(Share* share, const Claim& claim) {
   if (claimer == ranks.end() && !ranks.empty()) return InternalError("invalid rank in claim");
   if (claimer != ranks.end()) std::rotate(ranks.begin(), claimer, claimer + 1);
   ++share->num_read;
+  share->is_asked = false;
   share->is_claimed = true;
   share->why_silent.clear();
   share->is_takeover |= is_lost;
@@ -531,6 +572,7 @@ Status Agreement::ReadClaim(Share* share, const Claim& claim) {
 }
 
 void Agreement::Ready(std::size_t key, Result<Fingerprint> digest) {
+  Resume();
   plans_[key].is_ready = true;
   if (!digest.ok()) Fail(key, digest.status().WithPrefix(absl::StrCat("rank ", options_.rank)));
   if (digest.ok()) plans_[key].digest = *digest;

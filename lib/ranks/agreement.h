@@ -31,7 +31,8 @@ inline namespace v0 {
 ///    chain: claims, each of which makes a rank the owner, and then the owner's decisions. A rank claims a share before
 ///    it searches: its own shares first, then shares that nobody has started, from the end of the list. The first
 ///    search that a rank was dealt counts as claimed. A claim that gives a reason states that the owner before it is
-///    lost, because it fell silent. A lost owner that finds such a claim serves nothing.
+///    lost, because it fell silent. A lost owner that finds such a claim serves nothing. Where it takes time to learn
+///    what a cell holds, a rank goes on meanwhile, and claims its next share while it searches.
 /// 3. *Check*: each rank makes the configs ready to run, and sends for each key a digest of what it would run, or why
 ///    it cannot. A rank that waits for searches of others makes ready what is decided already. A key is served if all
 ///    digests are received and equal.
@@ -47,6 +48,8 @@ class Agreement {
     std::uint64_t nonce = 0;  ///< Identifies this start of the rank.
     bool mixed_kinds = false;
     bool may_differ = false;  ///< RankPolicy::may_differ.
+    /// How many of its shares a rank leaves unclaimed while it searches, so that other ranks may take them.
+    std::size_t left_to_others = 1;
   };
   /// The keys of `vote` are in any order, none twice.
   Agreement(const Options& options, Vote vote);
@@ -72,6 +75,11 @@ class Agreement {
   void TakeNoMore();
   /// What the cell holds: these bytes, or those of a rank that was first.
   void Posted(const std::string& held);
+  /// kPost: whether there is other work until it is known what the cell holds.
+  bool MayPostpone() const;
+  /// The bytes were sent, and it is not known yet what the cell holds. The same cell is wanted again after other work.
+  /// REQUIRES: MayPostpone().
+  void Postponed();
 
   /// The number of stages in which this rank has nothing more to send unless another rank is lost.
   int num_said() const { return static_cast<int>(stage_) + (want() == Want::kHear ? 1 : 0); }
@@ -141,6 +149,8 @@ class Agreement {
     bool is_takeover = false;       // An owner was lost.
     bool is_settled = false;        // The decisions were read, or nobody is left.
     std::string why_silent = {};    // Not empty: the owner is lost, unless something else is in the next cell.
+    bool is_asked = false;          // The next cell may hold what this rank sent.
+    bool is_postponed = false;      // And was not known since the last work.
     int owner() const { return ranks.front(); }
   };
 
@@ -155,10 +165,14 @@ class Agreement {
   void ShareSearches();
   /// The ranks that may search for these keys with the variants that the lowest of them has.
   std::vector<int> SearchersOf(const std::vector<std::size_t>& keys) const;
-  /// The share whose chain this rank has to write into next, or null.
+  /// The shares whose chains this rank has to write into, the most urgent first.
+  std::vector<const Share*> AllToPost() const;
+  /// The first of them that is not postponed, or else the first, or null.
   const Share* ToPost() const;
-  /// The share that this rank searches for next, or null.
+  /// The share that this rank claims next, or null.
   const Share* ToClaim() const;
+  /// Tries again to learn what the postponed cells hold.
+  void Resume();
   /// The share of that rank that this one waits for next, or null.
   const Share* AwaitedOf(int rank) const;
   /// The share's next cell.
@@ -195,6 +209,7 @@ class Agreement {
   bool is_posted_ = false;                  // The present stage's message; not of the decision stage.
   bool has_given_up_ = false;               // It waits for nobody.
   bool takes_more_ = true;                  // TakeNoMore.
+  bool is_answered_late_ = false;           // Something was postponed.
   std::vector<std::optional<Vote>> votes_;  // By rank.
   std::vector<bool> is_heard_;              // By rank, in the present stage.
   std::vector<int> my_kind_;                // The ranks of this rank's kind, itself among them.

@@ -1,6 +1,7 @@
 // Every interleaving of three ranks that agree: messages that come late, twice, torn or never, ranks that crash, with
-// or without what they had just sent, and start again, searches that fail, compilers that differ. What is explored is
-// Agreement itself; a board takes the place of the engine. States that were seen are not entered again.
+// or without what they had just sent, and start again, searches that fail, compilers that differ, engines that take
+// time to say what a cell holds. What is explored is Agreement itself; a board takes the place of the engine. States
+// that were seen are not entered again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,6 +42,10 @@ struct Scenario {
   std::size_t num_keys = 1;
   int num_turns = 2;
   std::array<bool, kRanks> may_search = {true, true, true};
+  std::array<bool, kRanks> is_slow = {false, false, false};  // It goes on while what it sent is on its way.
+  std::size_t left_to_others = 1;
+  std::uint64_t cost_of_first_key = 1;  // Of the others 1.
+  int most_faults = kMostFaults;
 };
 
 /// What a rank has of a key.
@@ -64,9 +69,28 @@ struct Rank {
   }
 };
 
+/// What a rank wrote once, and the board does not have yet.
+struct Sent {
+  int rank;
+  std::string cell, bytes;
+};
+
 struct World {
   std::array<Rank, kRanks> ranks;
   std::map<std::string, std::string> board;
+  std::vector<Sent> on_the_way;
+
+  const Sent* FindSent(int rank, const std::string& cell) const {
+    const auto found = std::find_if(on_the_way.begin(), on_the_way.end(),
+                                    [&](const Sent& sent) { return sent.rank == rank && sent.cell == cell; });
+    return found == on_the_way.end() ? nullptr : &*found;
+  }
+  void Arrive(const Sent* sent) {
+    board.try_emplace(sent->cell, sent->bytes);
+    Lose(sent);
+  }
+  void Lose(const Sent* sent) { on_the_way.erase(on_the_way.begin() + (sent - on_the_way.data())); }
+
   int faults = 0;
   std::size_t num_searches = 0;
 };
@@ -108,6 +132,7 @@ class Explorer {
       KeyVote key;
       key.key = key.search = Of("key" + std::to_string(i));
       key.definition = Of("definition");
+      key.cost = i == 0 ? scenario_.cost_of_first_key : 1;
       if (!scenario_.may_search[Index(rank)]) key.state = KeyVote::kMayNotSearch;
       if (!held.stored.empty()) key.state = KeyVote::kStored;
       if (held.served) key.state = KeyVote::kServed;
@@ -123,6 +148,7 @@ class Explorer {
     options.nonce = static_cast<std::uint64_t>(rank * 10 + of.starts);
     options.mixed_kinds = scenario_.mixed_kinds;
     options.may_differ = scenario_.may_differ;
+    options.left_to_others = scenario_.left_to_others;
     of.agreement.emplace(options, std::move(vote));
   }
 
@@ -148,12 +174,14 @@ class Explorer {
       text += std::to_string(static_cast<int>(agreement.want())) + agreement.cell() + ":";
       for (int awaited : agreement.awaited()) text += std::to_string(awaited) + agreement.CellOf(awaited);
       for (const std::string& cell : of.written) text += "," + cell;
-      text += "," + std::to_string(agreement.wanted().size());
+      for (std::size_t key : agreement.wanted()) text += ";" + std::to_string(key);
+      text += agreement.MayPostpone() ? "," : ".";
       for (std::size_t i = 0; i < of.keys.size(); ++i) {
         text += agreement.outcome(i).ToString() + agreement.DecisionOf(i) + ";";
       }
     }
     for (const auto& [cell, bytes] : world.board) text += cell + "=" + bytes + ";";
+    for (const Sent& sent : world.on_the_way) text += std::to_string(sent.rank) + sent.cell + ">" + sent.bytes + ";";
     return text + std::to_string(world.faults);
   }
 
@@ -216,6 +244,14 @@ class Explorer {
     for (int rank = 0; rank < kRanks; ++rank) {
       if (IsIndependent(world, rank)) return Step(world, rank);
     }
+    for (std::size_t i = 0; i < world.on_the_way.size(); ++i) {
+      World arrived = world, lost = world;
+      arrived.Arrive(&arrived.on_the_way[i]);
+      Enter(std::move(arrived));
+      if (world.ranks[Index(world.on_the_way[i].rank)].agreement) continue;
+      lost.Lose(&lost.on_the_way[i]);  // With the rank that sent it.
+      Enter(std::move(lost));
+    }
     for (int rank = 0; rank < kRanks; ++rank) {
       const Rank& of = world.ranks[Index(rank)];
       if (of.agreement) {
@@ -261,7 +297,7 @@ class Explorer {
     }
   }
 
-  bool MayFail(const World& world) const { return scenario_.with_faults && world.faults < kMostFaults; }
+  bool MayFail(const World& world) const { return scenario_.with_faults && world.faults < scenario_.most_faults; }
 
   static World Crashed(const World& world, int rank) {
     World next = world;
@@ -277,8 +313,16 @@ class Explorer {
     World next = world;
     Rank& of = next.ranks[Index(rank)];
     Agreement& agreement = *of.agreement;
-    of.written.insert(agreement.cell());
-    const std::string held = next.board.try_emplace(agreement.cell(), agreement.bytes()).first->second;
+    const std::string cell = agreement.cell();
+    of.written.insert(cell);
+    if (scenario_.is_slow[Index(rank)] && agreement.MayPostpone()) {
+      World later = next;
+      if (later.FindSent(rank, cell) == nullptr) later.on_the_way.push_back({rank, cell, agreement.bytes()});
+      later.ranks[Index(rank)].agreement->Postponed();
+      Enter(std::move(later));
+    }
+    if (const Sent* sent = next.FindSent(rank, cell)) next.Arrive(sent);
+    const std::string held = next.board.try_emplace(cell, agreement.bytes()).first->second;
     if (MayFail(world)) Enter(Crashed(next, rank));  // It was sent, and nobody knows.
     agreement.Posted(held);
     Enter(std::move(next));
@@ -444,6 +488,36 @@ TEST(ExplorerOfClaimsTest, WithoutFaultsAllServe) {
 
 TEST(ExplorerOfClaimsTest, NoTwoRanksServeDifferentSelectionsWhateverHappens) {
   Scenario scenario = Claims();
+  scenario.may_differ = true;
+  Explorer explorer(scenario);
+  explorer.Run();
+  EXPECT_EQ(explorer.served_at_the_end(), (std::set<int>{0, 1, 2, 3})) << "faults make a difference";
+}
+
+/// As Claims, with a rank that is dealt three of four searches. The engine answers it late, so that it claims the last
+/// one while it searches.
+Scenario SlowClaims() {
+  Scenario scenario = Claims();
+  scenario.name = "slow claims";
+  scenario.num_keys = 4;
+  scenario.cost_of_first_key = 10;
+  scenario.is_slow = {false, true, false};
+  scenario.left_to_others = 0;
+  scenario.most_faults = 1;
+  return scenario;
+}
+
+TEST(ExplorerOfSlowClaimsTest, WithoutFaultsAllServe) {
+  Scenario scenario = SlowClaims();
+  scenario.with_faults = false;
+  Explorer explorer(scenario);
+  explorer.Run();
+  EXPECT_EQ(explorer.served_at_the_end(), std::set<int>{3});
+  EXPECT_EQ(explorer.searches_at_the_end(), std::set<std::size_t>{scenario.num_keys}) << "one for each key";
+}
+
+TEST(ExplorerOfSlowClaimsTest, NoTwoRanksServeDifferentSelectionsWhateverHappens) {
+  Scenario scenario = SlowClaims();
   scenario.may_differ = true;
   Explorer explorer(scenario);
   explorer.Run();

@@ -578,6 +578,35 @@ TEST_F(ClaimTest, ARankThatWaitsForASearchMakesReadyWhatIsDecided) {
   EXPECT_EQ(ranks_[1].wanted(), std::vector<std::size_t>{0}) << "what was made ready stays so";
 }
 
+TEST_F(ClaimTest, ARankWhoseCellsAreKnownLateGoesOnAndClaimsAhead) {
+  const Vote vote = VoteForCosts({7, 6, 5, 4, 3, 2, 1});
+  Agreement rank = Voted(1, {vote, vote});
+  const auto find = [&](std::uint64_t cost) {
+    ASSERT_EQ(rank.want(), Want::kFind);
+    ASSERT_EQ(rank.wanted(), std::vector<std::size_t>{7 - cost});
+    rank.Found(rank.wanted().front(), std::string("record"));
+  };
+  const auto postpone = [&] {
+    ASSERT_EQ(rank.want(), Want::kPost);
+    ASSERT_TRUE(rank.MayPostpone());
+    cells_.try_emplace(rank.cell(), rank.bytes());
+    rank.Postponed();
+  };
+  find(6);  // It was dealt 6, 5, 2 and 1.
+  postpone();
+  EXPECT_FALSE(rank.MayPostpone()) << "it has nothing to search for before it knows who owns the next one";
+  Post(rank);
+  postpone();  // What was found for 6.
+  postpone();  // The claim of 2. That of 1 is left to others.
+  find(5);
+  for (int i = 0; i < 3; ++i) Post(rank);
+  find(2);
+  Post(rank);
+  Post(rank);
+  find(1);
+  EXPECT_EQ(cells_.size(), 6u) << "three decisions, and three claims";
+}
+
 TEST_F(ClaimTest, OneOfTwoRanksThatClaimAtOnceSearches) {
   Search(ranks_[0], 4);
   Search(ranks_[1], 3);

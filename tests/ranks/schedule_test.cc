@@ -1,5 +1,5 @@
 // Agreements over real threads and a real clock, with seeded faults: delays, ranks that hang, die, start again, skip a
-// round or come late to it, searches that fail. 50 schedules, or as many as TUNEONCE_RANK_SCHEDULES says
+// round or come late to it, searches that fail, engines that answer late. 50 schedules, or as many as TUNEONCE_RANK_SCHEDULES says
 // (scripts/soak).
 #include <gtest/gtest.h>
 
@@ -40,6 +40,7 @@ struct Actor {
   int skips_round = -1;
   int late_ms = 0;    // To each round.
   int search_ms = 0;  // With beats.
+  bool is_answered_late = false;
   bool search_fails = false;
 };
 
@@ -61,6 +62,7 @@ class Schedule {
     bad.starts_again = Below(6) == 0;
     if (Below(6) == 0) bad.skips_round = Below(kScheduleRounds);
     may_differ_ = Below(2) == 0;
+    for (Actor& actor : actors_) actor.is_answered_late = Below(3) == 0;
   }
 
   void Run() {
@@ -73,7 +75,9 @@ class Schedule {
   int Below(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most)); }
 
   std::shared_ptr<RankGroup> Handle(std::size_t rank) {
-    return std::make_shared<FaultyRank>(groups_[rank], actors_[rank].fault, clock_);
+    std::shared_ptr<RankGroup> group = groups_[rank];
+    if (actors_[rank].is_answered_late) group = std::make_shared<LateRank>(std::move(group));
+    return std::make_shared<FaultyRank>(std::move(group), actors_[rank].fault, clock_);
   }
 
   void RunRank(std::size_t rank) {

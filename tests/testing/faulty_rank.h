@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -153,6 +156,46 @@ class FaultyRank final : public RankGroup {
   std::thread late_;
   bool is_over_ = false;
   int torn_ = 0;
+};
+
+/// A rank of another group whose engine takes time: what it writes once arrives with a later call, and the first call
+/// without a wait does not tell what the cell holds. MPI does so. REQUIRES: one thread.
+class LateRank final : public RankGroup {
+ public:
+  explicit LateRank(std::shared_ptr<RankGroup> inner) : inner_(std::move(inner)) {}
+
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  Status Put(const std::string& name, const std::string& bytes) override {
+    Arrive();
+    return inner_->Put(name, bytes);
+  }
+  Result<std::optional<std::string>> Get(const std::string& name, int wait_ms) override {
+    Arrive();
+    return inner_->Get(name, wait_ms);
+  }
+  Result<std::string> PutOnce(const std::string& name, const std::string& bytes, int wait_ms) override {
+    if (wait_ms == 0 && asked_.insert(name).second) {
+      on_the_way_.emplace_back(name, bytes);
+      return DeadlineExceededError("no answer yet");
+    }
+    while (!on_the_way_.empty()) Arrive();
+    return inner_->PutOnce(name, bytes, wait_ms);
+  }
+
+ private:
+  /// Lets the oldest message arrive with every other call.
+  void Arrive() {
+    if (on_the_way_.empty() || (++num_calls_ % 2 == 0)) return;
+    const auto [name, bytes] = on_the_way_.front();
+    on_the_way_.pop_front();
+    (void)inner_->PutOnce(name, bytes, /*wait_ms=*/0);
+  }
+
+  const std::shared_ptr<RankGroup> inner_;
+  std::set<std::string> asked_;
+  std::deque<std::pair<std::string, std::string>> on_the_way_;
+  int num_calls_ = 0;
 };
 
 }  // namespace tuneonce::testing

@@ -42,7 +42,7 @@ class TUNEONCE_API RankGroup {
   virtual Result<std::optional<std::string>> Get(const std::string& name, int wait_ms) = 0;
   /// Stores `bytes` under `name` unless something is stored there already, and returns what is stored then. Every rank
   /// receives the same value, which never changes. Errors: DeadlineExceeded if the value is not known after `wait_ms`
-  /// milliseconds.
+  /// milliseconds. A rank that has other work calls it with 0, and again later, with the same name.
   virtual Result<std::string> PutOnce(const std::string& name, const std::string& bytes, int wait_ms) = 0;
 
   /// Sends `bytes` to all ranks, and returns what each rank sent, indexed by rank. All ranks must make the same
@@ -56,8 +56,8 @@ class TUNEONCE_API RankGroup {
   const std::unique_ptr<State> state_;
 };
 
-/// How the ranks of a group agree on the configs that they run (AutotunePolicy::ranks). docs/internal/ranks.md describes
-/// the protocol and its limits.
+/// How the ranks of a group agree on the configs that they run (AutotunePolicy::ranks). docs/internal/ranks.md
+/// describes the protocol and its limits.
 ///
 /// With a group, a key's config is used only after all ranks agreed on it, in Warmup, WarmupAll or TunePending, which
 /// all ranks call in the same order. Until then launches run the fallback config and the key is pending: a launch never
