@@ -232,7 +232,10 @@ void ConfigChain::LoadBaseline(const ConfigQuestion& question, FoundConfig* foun
 void ConfigChain::PublishBaseline(FoundConfig& found, const KeyInStore& in_store, const BoundCall& call,
                                   const LaunchKey& key) {
   if (found.baseline == nullptr) return;
-  to_.ready_keys.Publish(in_store.device, WithRole(key, LaunchKey::kFallback), call, found.record->baseline->config,
+  // The config of a record that was read has no axes of the kernel's.
+  const std::optional<Config> config = in_store.ConfigOf(found.record->baseline->config);
+  if (!config) return;
+  to_.ready_keys.Publish(in_store.device, WithRole(key, LaunchKey::kFallback), call, *config,
                          std::move(found.baseline));
 }
 

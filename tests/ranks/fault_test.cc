@@ -66,9 +66,12 @@ class FaultTest : public ::testing::Test {
     bad_ = bad;
     clock_ = std::make_shared<FaultClock>();
     const bool is_read = fault.kind == RankFault::kTorn || fault.kind == RankFault::kDamaged;
+    // In common, so that a rank has the code of what others found, and of its baseline.
+    const std::shared_ptr<RecordStore> cache = MakeMemoryStore();
     for (int rank = 0; rank < kFaultRanks; ++rank) {
       AutotunePolicy& policy = ranks_.policies[static_cast<std::size_t>(rank)];
       policy.ranks.silence = std::chrono::milliseconds(silence_ms);
+      policy.search.compile.cache = cache;
       std::shared_ptr<RankFault> of_others;
       if (is_read && rank != bad) {
         of_others = std::make_shared<RankFault>(fault);
