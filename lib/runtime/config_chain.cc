@@ -221,21 +221,19 @@ void ConfigChain::Publish(FoundConfig& found, const KeyInStore& in_store, const 
 }
 
 void ConfigChain::LoadBaseline(const ConfigQuestion& question, FoundConfig* found) const {
-  const std::optional<CandidateOutcome>& baseline = found->record->baseline;
+  std::optional<CandidateOutcome>& baseline = found->record->baseline;
   if (found->baseline != nullptr || !baseline || !found->is_own || !to_.policy.selection_group.empty()) return;
-  const std::optional<Config> config = question.key.ConfigOf(baseline->config);
+  std::optional<Config> config = question.key.ConfigOf(baseline->config);
   if (!config) return;
+  baseline->config = *std::move(config);  // That of a record that was read has no axes of the kernel's.
   const BoundCall& call = question.request.call.call();
-  found->baseline = loader_.LoadStored(baseline->artifact, baseline->variant, *config, call);
+  found->baseline = loader_.LoadStored(baseline->artifact, baseline->variant, baseline->config, call);
 }
 
 void ConfigChain::PublishBaseline(FoundConfig& found, const KeyInStore& in_store, const BoundCall& call,
                                   const LaunchKey& key) {
   if (found.baseline == nullptr) return;
-  // The config of a record that was read has no axes of the kernel's.
-  const std::optional<Config> config = in_store.ConfigOf(found.record->baseline->config);
-  if (!config) return;
-  to_.ready_keys.Publish(in_store.device, WithRole(key, LaunchKey::kFallback), call, *config,
+  to_.ready_keys.Publish(in_store.device, WithRole(key, LaunchKey::kFallback), call, found.record->baseline->config,
                          std::move(found.baseline));
 }
 
