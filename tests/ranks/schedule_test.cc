@@ -75,9 +75,8 @@ class Schedule {
   int Below(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most)); }
 
   std::shared_ptr<RankGroup> Handle(std::size_t rank) {
-    std::shared_ptr<RankGroup> group = groups_[rank];
-    if (actors_[rank].is_answered_late) group = std::make_shared<LateRank>(std::move(group));
-    return std::make_shared<FaultyRank>(std::move(group), actors_[rank].fault, clock_);
+    std::shared_ptr<RankGroup> group = std::make_shared<FaultyRank>(groups_[rank], actors_[rank].fault, clock_);
+    return actors_[rank].is_answered_late ? std::make_shared<LateRank>(std::move(group)) : group;
   }
 
   void RunRank(std::size_t rank) {
