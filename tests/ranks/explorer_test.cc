@@ -503,7 +503,7 @@ Scenario SlowClaims() {
   scenario.cost_of_first_key = 10;
   scenario.is_slow = {false, true, false};
   scenario.left_to_others = 0;
-  scenario.most_faults = 1;
+  scenario.most_faults = kMostFaults - 1;
   return scenario;
 }
 
@@ -521,7 +521,7 @@ TEST(ExplorerOfSlowClaimsTest, NoTwoRanksServeDifferentSelectionsWhateverHappens
   scenario.may_differ = true;
   Explorer explorer(scenario);
   explorer.Run();
-  EXPECT_EQ(explorer.served_at_the_end(), (std::set<int>{0, 1, 2, 3})) << "faults make a difference";
+  EXPECT_GT(explorer.served_at_the_end().size(), 1u) << "faults make a difference";
 }
 
 TEST(ExplorerOfKindsTest, NoTwoRanksOfAKindServeDifferentSelectionsWhateverHappens) {
