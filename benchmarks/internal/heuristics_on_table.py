@@ -8,9 +8,9 @@ that runs at the shape and that no earlier proposal stands for. The distance is 
 and an eighth of those between the clusters. Prints the fraction of the best recorded speed that the first config and
 the best of the first eight reach.
 
-The library is used with the measurements that it contains, and with DISCOVERY.csv calibrated for the kernel: a table of the same kernel at
-the shapes that --discovery-shapes prints, which are those of the library's discovery set (pairs of a problem and a
-tile). A pair has the time of the nearest config, unless a tile is more than an octave away or splits K.
+The library is used with the measurements that it contains, and with DISCOVERY.csv calibrated for the kernel: a table of
+the same kernel at the shapes that --discovery-shapes prints, which are those of the library's discovery set (pairs of a
+problem and a tile). A pair has the time of the nearest config, unless a tile is more than an octave away or splits K.
 """
 import ctypes
 import math

@@ -97,8 +97,7 @@ std::vector<const Agreement::Share*> Agreement::AllToPost() const {
   for (const Share& share : shares_) {
     if (!share.is_settled && !share.why_silent.empty()) {
       all.push_back(&share);  // Before what was found: another rank may have to search then.
-    } else if (FindsNow(share) &&
-               std::none_of(share.keys.begin(), share.keys.end(), [&](std::size_t key) { return IsToFind(key); })) {
+    } else if (FindsNow(share) && !HasToFind(share)) {
       found.push_back(&share);
     }
   }
@@ -123,10 +122,8 @@ const Agreement::Share* Agreement::ToClaim() const {
     if (takes_more_ && IsOneOf(share.ranks, options_.rank)) of_another = &share;
   }
   if (has_given_up_) return nullptr;
-  const auto num_to_find = std::count_if(shares_.begin(), shares_.end(), [&](const Share& share) {
-    return FindsNow(share) &&
-           std::any_of(share.keys.begin(), share.keys.end(), [&](std::size_t key) { return IsToFind(key); });
-  });
+  const auto num_to_find = std::count_if(shares_.begin(), shares_.end(),
+                                         [&](const Share& share) { return FindsNow(share) && HasToFind(share); });
   if (num_to_find == 0) return own.empty() ? of_another : own.front();
   const bool is_ahead = is_answered_late_ && num_to_find == 1 && own.size() > options_.left_to_others;
   return is_ahead ? own.front() : nullptr;
@@ -173,6 +170,10 @@ bool Agreement::FindsNow(const Share& share) const {
 }
 
 bool Agreement::IsToFind(std::size_t key) const { return plans_[key].status.ok() && !plans_[key].is_found; }
+
+bool Agreement::HasToFind(const Share& share) const {
+  return std::any_of(share.keys.begin(), share.keys.end(), [&](std::size_t key) { return IsToFind(key); });
+}
 
 bool Agreement::IsSearch(std::size_t key) const {
   return plans_[key].voter >= 0 && !VoteOf(plans_[key].voter, key)->has_record();

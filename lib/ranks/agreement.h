@@ -183,6 +183,8 @@ class Agreement {
   /// Whether this rank has claimed the share and not yet sent its decisions.
   bool FindsNow(const Share& share) const;
   bool IsToFind(std::size_t key) const;
+  /// Whether any key of the share is.
+  bool HasToFind(const Share& share) const;
   /// The keys that this rank searches for, or looks up, now.
   std::vector<std::size_t> ToFind() const;
   /// The keys that are decided and not ready to run: of settled shares, or, in the check, all.

@@ -117,15 +117,10 @@ std::string CodeLoader::VariantOf(const std::string& preferred, const Config& co
 
 std::optional<Artifact> CodeLoader::ArtifactOf(const Fingerprint& key) const {
   // Compiled code is in the cache, which is usually the store. Code that a bundle brought along is in the store.
-  for (const std::shared_ptr<RecordStore>& place : {policy_.search.compile.cache, policy_.store}) {
-    Result<std::optional<Artifact>> found = place->GetArtifact(key);
-    if (found.ok() && found->has_value()) {
-      (*found)->key = key;
-      return **std::move(found);
-    }
-    if (policy_.search.compile.cache == policy_.store) break;
-  }
-  return std::nullopt;
+  const std::shared_ptr<RecordStore>& cache = policy_.search.compile.cache;
+  std::optional<Artifact> found = FindArtifact(*cache, key);
+  if (!found && cache != policy_.store) found = FindArtifact(*policy_.store, key);
+  return found;
 }
 
 std::optional<Candidate> CodeLoader::Planned(const std::string& variant, const Config& config,

@@ -203,16 +203,18 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
       if (policy_.exchange_code) FetchCodeOf(entry);
     }
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
-    const HitTable::Entry* running = impl.ready_keys.Find(entry.key.key);
-    if (running != nullptr && !running->is_provisional) {
-      digest = DigestOf(*running->kernel);
-    } else if (!agreement.RunsFallback(place)) {
-      TUNEONCE_ASSIGN_OR_RETURN(entry.ready,
-                                impl.agreed_configs.Load({stream_, call, &limits}, entry.key.key, entry.contribution));
-      digest = DigestOf(entry.ready->config, entry.ready->loaded->variant->name, *entry.ready->loaded);
+    if (!agreement.RunsFallback(place)) {
+      const HitTable::Entry* running = impl.ready_keys.Find(entry.key.key);
+      if (running != nullptr && !running->is_provisional) {
+        digest = DigestOf(*running->kernel);
+      } else {
+        TUNEONCE_ASSIGN_OR_RETURN(
+            entry.ready, impl.agreed_configs.Load({stream_, call, &limits}, entry.key.key, entry.contribution));
+        digest = DigestOf(entry.ready->config, entry.ready->loaded->variant->name, *entry.ready->loaded);
+      }
+      return LoadFallbacks(entry, &limits);  // Captures need the fallback config.
     }
-    TUNEONCE_RETURN_IF_ERROR(LoadFallbacks(entry, &limits));  // Captures need the fallback config.
-    if (!agreement.RunsFallback(place)) return Status();
+    TUNEONCE_RETURN_IF_ERROR(LoadFallbacks(entry, &limits));
     BoundCall bound = call.call();
     LaunchKey key;
     TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* fallback, impl.ready_keys.FindFallback(bound, &key));
@@ -304,10 +306,8 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device,
     options.size = policy_.group->size();
     if (options.rank >= 0 && options.rank < options.size && options.size <= kMostRanks) return Status();
     return InvalidArgumentError(absl::StrCat("RankGroup::rank() returned ", options.rank, " and size() returned ",
-                                             options.size,
-                                             ": the rank must be within 0 to size - 1, and the size at "
-                                             "most ",
-                                             kMostRanks));
+                                             options.size, ": the rank must be within 0 to size - 1, and the size ",
+                                             "at most ", kMostRanks));
   });
   if (!known.ok()) options.rank = 0, options.size = 1;
   Agreement agreement(options, MakeVote(of_device));

@@ -9,12 +9,18 @@
 namespace tuneonce {
 inline namespace v0 {
 
-std::optional<Artifact> FindCurrent(RecordStore& cache, const Fingerprint& key) {
+std::optional<Artifact> FindArtifact(RecordStore& cache, const Fingerprint& key) {
   Result<std::optional<Artifact>> found = cache.GetArtifact(key);
-  if (!found.ok() || !found->has_value() || !DependenciesHold(**found)) return std::nullopt;
+  if (!found.ok() || !found->has_value()) return std::nullopt;
   Artifact artifact = **std::move(found);
   artifact.key = key;
   return artifact;
+}
+
+std::optional<Artifact> FindCurrent(RecordStore& cache, const Fingerprint& key) {
+  std::optional<Artifact> found = FindArtifact(cache, key);
+  if (found && !DependenciesHold(*found)) found.reset();
+  return found;
 }
 
 Result<Artifact> CompileCached(const Toolchain& toolchain, RecordStore& cache, const KernelSource& source,

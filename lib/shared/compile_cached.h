@@ -16,6 +16,9 @@ inline namespace v0 {
 Result<Artifact> CompileCached(const Toolchain& toolchain, RecordStore& cache, const KernelSource& source,
                                const Hints& hints, const Target& target, const WaitLimits& limits, bool* from_cache);
 
+/// The artifact under `key`, if the cache has it, whether or not a file that it was made of has changed since.
+std::optional<Artifact> FindArtifact(RecordStore& cache, const Fingerprint& key);
+
 /// The artifact under `key`, if the cache has it and all files that it was made of are still as they were then.
 std::optional<Artifact> FindCurrent(RecordStore& cache, const Fingerprint& key);
 

@@ -152,25 +152,21 @@ TEST_F(TunerTablesTest, OptionsOfACompilerAreDroppedWhereNoConfigHasThem) {
 }
 
 TEST_F(TunerTablesTest, APositionOfAKeyIsTheSameWhateverTheOtherEntriesAre) {
-  for (const char* key : {"[0, 64, true, 48, 32.5, 32,", "[3, 64, false, 48, null, 32,", "[-1, 64, 1, 48, 2, 32,"}) {
-    store_ = folder_.path() + "/" + std::to_string(key[1]) + ".db";
-    std::string text = kTriton;
-    text.replace(text.find("[64, 48, 32,"), 12, key);
-    const ProcessResult imported =
-        Import("triton-cache", Write("f.autotune.json", text),
-               {"--dim", "key1=M", "--dim", "key3=N", "--dim", "key5=K", "--value", "occupancy=2"});
+  const auto expect_same = [&](const char* tuner, std::string text, const std::string& old_key, const std::string& key,
+                               const std::vector<std::string>& others) {
+    store_ = folder_.path() + "/" + tuner + key.substr(0, 2) + ".db";
+    text.replace(text.find(old_key), old_key.size(), key);
+    std::vector<std::string> arguments = {"--dim", "key1=M", "--dim", "key3=N", "--dim", "key5=K"};
+    arguments.insert(arguments.end(), others.begin(), others.end());
+    const ProcessResult imported = Import(tuner, Write("f.autotune.json", text), arguments);
     EXPECT_EQ(imported.exit_code, 0) << imported.output;
     EXPECT_EQ(Record()["key"], "M=64, N=48, K=32, a:float16, b:float16, c:float16") << key;
+  };
+  for (const char* key : {"[0, 64, true, 48, 32.5, 32,", "[3, 64, false, 48, null, 32,", "[-1, 64, 1, 48, 2, 32,"}) {
+    expect_same("triton-cache", kTriton, "[64, 48, 32,", key, {"--value", "occupancy=2"});
   }
   for (const char* key : {"0, 64, True, 48, 1e-05, 32,", "3, 64, False, 48, None, 32,", "-1, 64, 1, 48, 1e+16, 32,"}) {
-    store_ = folder_.path() + "/tilegym" + std::to_string(key[0]) + ".db";
-    std::string text = kTilegym;
-    text.replace(text.find("64, 48, 32,"), 11, key);
-    const ProcessResult imported =
-        Import("tilegym", Write("stats.json", text),
-               {"--dim", "key1=M", "--dim", "key3=N", "--dim", "key5=K", "--operation", "matmul"});
-    EXPECT_EQ(imported.exit_code, 0) << imported.output;
-    EXPECT_EQ(Record()["key"], "M=64, N=48, K=32, a:float16, b:float16, c:float16") << key;
+    expect_same("tilegym", kTilegym, "64, 48, 32,", key, {"--operation", "matmul"});
   }
   std::string zero = kTriton;
   zero.replace(zero.find("[64, 48, 32,"), 12, "[0, 48, 32,");

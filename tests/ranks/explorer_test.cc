@@ -79,6 +79,8 @@ struct World {
   std::array<Rank, kRanks> ranks;
   std::map<std::string, std::string> board;
   std::vector<Sent> on_the_way;
+  int faults = 0;
+  std::size_t num_searches = 0;
 
   const Sent* FindSent(int rank, const std::string& cell) const {
     const auto found = std::find_if(on_the_way.begin(), on_the_way.end(),
@@ -90,9 +92,6 @@ struct World {
     Lose(sent);
   }
   void Lose(const Sent* sent) { on_the_way.erase(on_the_way.begin() + (sent - on_the_way.data())); }
-
-  int faults = 0;
-  std::size_t num_searches = 0;
 };
 
 class Explorer {

@@ -1,6 +1,6 @@
 // Agreements over real threads and a real clock, with seeded faults: delays, ranks that hang, die, start again, skip a
-// round or come late to it, searches that fail, engines that answer late. 50 schedules, or as many as TUNEONCE_RANK_SCHEDULES says
-// (scripts/soak).
+// round or come late to it, searches that fail, engines that answer late. 50 schedules, or as many as
+// TUNEONCE_RANK_SCHEDULES says (scripts/soak).
 #include <gtest/gtest.h>
 
 #include <atomic>

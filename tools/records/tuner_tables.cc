@@ -41,8 +41,8 @@ std::string AsStrictJson(const std::string& text) {
   return strict;
 }
 
-/// The entries of a key, each at its position, so that a position means the same in all keys of a kernel. Nothing stands
-/// for True, None, 0.5 and whatever else has no whole number.
+/// The entries of a key, each at its position, so that a position means the same in all keys of a kernel. Nothing
+/// stands for True, None, 0.5 and whatever else has no whole number.
 using KeyNumbers = std::vector<std::optional<std::int64_t>>;
 
 /// The numbers and the quoted words of a Python tuple's text, in order: "('matmul', (64, 4096, torch.float16))". Names
