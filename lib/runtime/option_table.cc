@@ -97,6 +97,8 @@ Option Of(std::string_view name, std::string_view member, std::string_view unit,
       return std::string(place < words.size() ? words[place] : "");
     } else if constexpr (IsDuration<T>::value) {
       return value.count();
+    } else if constexpr (std::is_same_v<T, std::size_t> || std::is_same_v<T, std::uint64_t>) {
+      return static_cast<std::int64_t>(std::min<T>(value, std::numeric_limits<std::int64_t>::max()));
     } else if constexpr (TypeOf<T>() == Type::kInteger) {
       return static_cast<std::int64_t>(value);
     } else {
@@ -321,6 +323,16 @@ Status SetOptionText(AutotunePolicy* policy, std::string_view name, std::string_
   const std::optional<OptionValue> parsed = Parsed(*option, text);
   if (!parsed) return Refused(*option, text);
   return SetOption(policy, name, *parsed);
+}
+
+Status CheckOptions(const AutotunePolicy& policy) {
+  for (const Option& option : Options()) {
+    const OptionValue value = option.get(policy);
+    if (Accepted(option, value)) continue;
+    return InvalidArgumentError(absl::StrCat("AutotunePolicy::", std::string(option.member), " is '", OptionText(value),
+                                             "': give ", ExpectedOf(option)));
+  }
+  return Status();
 }
 
 std::string OptionText(const OptionValue& value) {

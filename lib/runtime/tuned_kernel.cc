@@ -18,6 +18,7 @@
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/option_table.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
@@ -130,6 +131,7 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePol
 }
 
 Result<TunedKernel> TunedKernel::OfValid(std::shared_ptr<const KernelDefinition> definition, AutotunePolicy policy) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOptions(policy).WithPrefix("kernel '" + definition->name() + "'"));
   if (definition->key().size() + 1 > kMaxKeyWords) {
     return InvalidArgumentError(absl::StrCat("kernel '", definition->name(), "' has ", definition->key().size(),
                                              " key parts; at most ", kMaxKeyWords - 1, " are possible"));

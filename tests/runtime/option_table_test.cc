@@ -2,7 +2,10 @@
 #include "tuneonce/plugin/option_table.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -69,6 +72,35 @@ TEST(OptionTableTest, WhatIsWrongIsRefusedInOneLineAndChangesNothing) {
   EXPECT_EQ(policy.search.baseline_margin, 1);
   EXPECT_ERROR(SetOption(&policy, "max_rounds", 3.0), StatusCode::kInvalidArgument, "give a whole number");
   EXPECT_ERROR(SetOption(&policy, "quiet", std::int64_t{1}), StatusCode::kInvalidArgument, "give true or false");
+}
+
+TEST(OptionTableTest, WhatAProgramSetsIsCheckedToo) {
+  EXPECT_OK(CheckOptions(AutotunePolicy()));
+  AutotunePolicy large;
+  large.search.memory_budget_bytes = std::numeric_limits<std::size_t>::max();
+  large.search.seed = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_OK(CheckOptions(large));
+  struct Case {
+    void (*set)(AutotunePolicy& policy);
+    const char* words;
+  };
+  using std::chrono::milliseconds;
+  const Case cases[] = {
+      {[](AutotunePolicy& policy) { policy.search.budgets.wall = milliseconds(-1); },
+       "AutotunePolicy::search.budgets.wall is '-1': give a number from 0 to 2147483647"},
+      {[](AutotunePolicy& policy) { policy.search.budgets.trials = -1; }, "search.budgets.trials is '-1'"},
+      {[](AutotunePolicy& policy) { policy.search.budgets.gpu = Budgets::Milliseconds(std::nan("")); },
+       "AutotunePolicy::search.budgets.gpu is 'nan': give a number from 0"},
+      {[](AutotunePolicy& policy) { policy.max_wait = milliseconds::max(); },
+       "AutotunePolicy::max_wait is '9223372036854775807': give a whole number from 0 to 2147483647"},
+      {[](AutotunePolicy& policy) { policy.mode = static_cast<AutotunePolicy::Mode>(7); },
+       "AutotunePolicy::mode is '': give tune_on_miss"},
+  };
+  for (const Case& each : cases) {
+    AutotunePolicy policy;
+    each.set(policy);
+    EXPECT_ERROR(CheckOptions(policy), StatusCode::kInvalidArgument, each.words);
+  }
 }
 
 /// Returns the data members of a struct in a header, by the declarations with an initializer or an object's type.

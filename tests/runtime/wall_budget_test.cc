@@ -1,10 +1,13 @@
 // Budgets::wall where a TunedKernel searches: records, waiting threads, Freeze, the next search.
+#include <cmath>
 #include <thread>
 #include <vector>
 
+#include "testing/expect_status.h"
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/watched_toolchain.h"
+#include "tuneonce/exhaustive_search.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
@@ -46,6 +49,14 @@ TEST_F(WallBudgetTest, TheRecordOfASearchThatItEndedIsNotCompleteAndTheNextSearc
   ASSERT_OK(again.TunePending(stream_->get()));
   EXPECT_EQ(again.counters().tunes, 1);
   EXPECT_TRUE(OnlyRecord().is_complete);
+}
+
+TEST_F(WallBudgetTest, ABudgetThatIsNoTimeIsRefused) {
+  policy_.search.budgets.wall = Budgets::Milliseconds(std::nan(""));
+  EXPECT_ERROR(TunedKernel::Create(scale_.Definition(), policy_), StatusCode::kInvalidArgument,
+               "kernel 'scale': AutotunePolicy::search.budgets.wall is 'nan': give a number from 0 to 2147483647");
+  const Result<TuningRecord> searched = exhaustive_search(scale_.Definition(), stream_->get(), {}, policy_.search);
+  EXPECT_ERROR(searched, StatusCode::kInvalidArgument, "search.budgets.wall is 'nan': give a number from 0");
 }
 
 TEST_F(WallBudgetTest, ThreadsThatWaitForTheKeyGetWhatOneSearchChose) {

@@ -53,6 +53,9 @@ TUNEONCE_API const Option* FindOption(std::string_view name);
 TUNEONCE_API Status SetOption(AutotunePolicy* policy, std::string_view name, const OptionValue& value);
 /// Sets an option from its text: "true" or "false" for a flag, digits for an integer. Errors: those of SetOption.
 TUNEONCE_API Status SetOptionText(AutotunePolicy* policy, std::string_view name, std::string_view text);
+/// Checks what a program has set without SetOption. Errors: InvalidArgument for the first option whose value SetOption
+/// would refuse; it names the member and what is possible.
+TUNEONCE_API Status CheckOptions(const AutotunePolicy& policy);
 /// Prints a value as SetOptionText reads it.
 TUNEONCE_API std::string OptionText(const OptionValue& value);
 
