@@ -134,7 +134,9 @@ struct SearchOptions {
   /// Options of the compiles: how many run at a time, deadlines, and the store of artifacts.
   CompileOptions compile;
   /// Ends the search with a Cancelled error, also where it waits for another thread's search. A running trial is
-  /// finished first. A launch or warm-up that it ends returns the error. Default: never.
+  /// finished first. A launch or warm-up that it ends returns the error. So does a call that searches nothing but has to
+  /// compile, such as Pin, or a launch whose fallback config is new: reset a flag that such calls shall outlast.
+  /// Default: never.
   StopToken stop;
   /// Whether to suppress the progress line. Default false: a line is drawn if stderr is a terminal and no callback is
   /// set.

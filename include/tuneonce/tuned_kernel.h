@@ -127,8 +127,9 @@ TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Origin origin);
 class TUNEONCE_API TunedKernel {
  public:
   /// Makes a kernel without needing a context. It checks everything in the definition that can be checked without a
-  /// device, and the policy's values (CheckOptions). Errors: InvalidArgument. The first launch or warm-up checks that there is a driver (else Unavailable) and
-  /// a variant for the device (else Unimplemented, with the available variants), and opens the policy's store.
+  /// device, and the policy's values (CheckOptions). Errors: InvalidArgument. The first launch or warm-up checks that
+  /// there is a driver (else Unavailable) and a variant for the device (else Unimplemented, with the available
+  /// variants), and opens the policy's store.
   static Result<TunedKernel> Create(KernelDefinition definition, AutotunePolicy policy = {});
   /// Makes a kernel of a bundle: of a folder or a name ("rms_norm"), of one that is embedded into the program, or of
   /// one that was loaded before. Errors: those of Bundle::Load and Create.

@@ -46,6 +46,8 @@ Status HostPins::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedK
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,
                             loader_.Compile(config, call, in_store.left_out, "", to_.may_compile(),
                                             to_.policy.search.stop, &record.best.artifact));
+  const Variant& variant = *loaded->variant;
+  if (!variant.launcher) TUNEONCE_RETURN_IF_ERROR(variant.geometry.Check(config, call.problem));
   record.key = in_store.key;
   record.best.variant = loaded->variant->name;
   record.reason = SelectionReason::kPinned;

@@ -189,6 +189,7 @@ TEST_F(PinTest, WhatDoesNotFitIsNamedAndChangesNothing) {
       {{{"N", 1000}}, {{"TILE", 1.5}, {"WORK", 1}}, "the value 1.5 for axis 'TILE' has another type"},
       {{{"N", 1000}}, {{"TILE", 1024}, {"WORK", 1}}, "breaks condition 'fits'"},
       {{{"N", 1000}}, {{"TILE", 512}, {"WORK", 1}}, "breaks condition 'no 512 here'"},
+      {{{"N", 1000}}, {{"TILE", 0}, {"WORK", 1}}, "cannot be launched: every extent must be at least 1"},
       {{{"M", 1000}}, {{"TILE", 64}, {"WORK", 1}}, "'M' is unknown"},
       {{{"N", 0}}, {{"TILE", 64}, {"WORK", 1}}, "a shape with 0 elements is never launched"},
       {{{"N", -1}}, {{"TILE", 64}, {"WORK", 1}}, "N"},
