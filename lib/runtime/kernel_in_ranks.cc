@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/callback.h"
-#include "runtime/ranked_keys.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -24,13 +23,9 @@ Status KernelInRanks::Warmup(TunedKernel* kernel, CUstream stream, const std::ve
     if (first_failure.ok()) first_failure = outcomes[i];
     TellProgress(on_done, i + 1, outcomes[i]);
   }
-  // A silent rank is not waited for a second time.
-  const bool is_silent = first_failure.code() == StatusCode::kDeadlineExceeded;
-  if (is_silent) {
-    (void)RankedKeys(stream, kernel->ranks()).Agree(nullptr, RankedKeys::Patience::kNotForSilent);
-    return first_failure;
-  }
-  Status rest = kernel->TunePending(stream);
+  Result<TunedKernel::Impl*> bound = kernel->Bound();
+  Status rest = bound.ok() ? KernelInRanks(*bound, stream).TunePending(RankedKeys::Patience::kNotForSilent)
+                           : TakeTurn(*kernel, stream, bound.status());
   return first_failure.ok() ? rest : first_failure;
 }
 
@@ -67,18 +62,12 @@ Status KernelInRanks::WarmArguments(const Argument* arguments, std::size_t count
   }
   const std::vector<RankedKeys::Outcome> outcomes = keys.Agree(&impl_);
   if (!outcomes.empty()) known = outcomes.front().status;
-  // A silent rank is not waited for a second time.
-  const bool is_silent = known.code() == StatusCode::kDeadlineExceeded;
-  if (is_silent) {
-    (void)RankedKeys(stream_, impl_.policy.ranks).Agree(&impl_, RankedKeys::Patience::kNotForSilent);
-    return known;
-  }
   reader.reset();
-  Status rest = TunePending();
+  Status rest = TunePending(RankedKeys::Patience::kNotForSilent);
   return known.ok() || is_empty ? rest : known;
 }
 
-Status KernelInRanks::TunePending() {
+Status KernelInRanks::TunePending(RankedKeys::Patience patience) {
   const ReadyKeys::Reader reader(impl_.ready_keys);
   if (InsideTrial()) return impl_.misses.CheckSafe(stream_, "call of TunePending", "call it");
   Result<std::vector<PendingKeys::Entry>> due = std::vector<PendingKeys::Entry>();
@@ -110,7 +99,7 @@ Status KernelInRanks::TunePending() {
     keys.Add(std::move(key));
   }
   Status first_failure = safe;
-  for (const RankedKeys::Outcome& outcome : keys.Agree(&impl_)) {
+  for (const RankedKeys::Outcome& outcome : keys.Agree(&impl_, patience)) {
     if (first_failure.ok()) first_failure = outcome.status;
   }
   impl_.agreed.SetAsked(keys.TakeKeysOfOthersAlone());

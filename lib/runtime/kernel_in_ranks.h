@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/ranked_keys.h"
 #include "runtime/tuned_kernel_impl.h"
 
 namespace tuneonce {
@@ -21,7 +22,8 @@ class KernelInRanks {
                        const std::function<void(std::size_t, const Status&)>& on_done);
   /// TunedKernel::Warmup with arguments, and then TunePending.
   Status WarmArguments(const Argument* arguments, std::size_t count);
-  Status TunePending();
+  /// `patience`: a warm-up has just waited for the silent ranks.
+  Status TunePending(RankedKeys::Patience patience = RankedKeys::Patience::kForAll);
   /// Takes part in an agreement with an empty list, because this rank cannot tune, and returns `why`.
   static Status TakeTurn(const TunedKernel& kernel, CUstream stream, Status why);
 

@@ -296,6 +296,7 @@ AgreementWork RankedKeys::Work() {
 std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device, Patience patience) {
   const RankTurn turn(*policy_.group);
   if (patience == Patience::kForAll) turn.silent().clear();
+  if (!turn.silent().empty()) entries_.clear();
   Agreement::Options options;
   options.turn = turn.number();
   options.nonce = turn.nonce();

@@ -64,7 +64,8 @@ class RankedKeys {
   /// `beat`.
   using AheadFn = std::function<void(const std::vector<std::size_t>& places, const std::function<void()>& beat)>;
   void CompileAheadBy(AheadFn ahead) { ahead_ = std::move(ahead); }
-  /// Whether to wait for a rank that the last agreement gave up, because its host may have restarted it.
+  /// Whether to wait for a rank that the last agreement gave up, because its host may have restarted it. Otherwise this
+  /// rank takes part without its keys then, since nothing can be agreed on.
   enum class Patience { kForAll, kNotForSilent };
   /// Runs the whole agreement and loads fallback configs too. It also runs without keys, because the other ranks expect
   /// each rank to take part. Without a key, `of_device` identifies this rank's device and may be null.

@@ -2,6 +2,7 @@
 // not.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -287,6 +288,26 @@ TEST(AgreedKernelTest, AfterFreezeWhatWasAgreedOnRunsAndAFrozenRankIsNamed) {
     EXPECT_OK(rank.Warmup(3 * kScaleN));
     EXPECT_EQ(rank.Runs(3 * kScaleN), kScaleBaseline);
   });
+}
+
+TEST(AgreedKernelTest, ARankThatNeverComesIsWaitedForOnceInAWarmUp) {
+  constexpr std::chrono::milliseconds kSilence(1500);
+  for (bool may_differ : {false, true}) {
+    RankThreads ranks(3);
+    for (AutotunePolicy& policy : ranks.policies) {
+      policy.ranks.silence = kSilence;
+      policy.ranks.may_differ = may_differ;
+    }
+    ranks.Run([&](RankThread& rank) {
+      if (rank.rank == 1) return;
+      const auto begin = std::chrono::steady_clock::now();
+      const Status warmed = rank.Warmup(kScaleN);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, 2 * kSilence);
+      if (may_differ) EXPECT_OK(warmed);
+      if (!may_differ) EXPECT_ERROR(warmed, StatusCode::kDeadlineExceeded, "rank 1 sent nothing for 1500 ms");
+      EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
+    });
+  }
 }
 
 TEST(AgreedKernelTest, ARankWithOtherSourcesIsNamedAndWithMayDifferEachRunsItsFallback) {
