@@ -114,6 +114,7 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
     }
     if (!engine.ok()) agreement->Broken(engine.WithPrefix("the ranks cannot agree"));
   }
+  for (const auto& [rank, why] : agreement->lost()) silent->insert(rank);
 }
 
 }  // namespace v0

@@ -33,7 +33,7 @@ struct AgreementWork {
 /// Runs an agreement to its end over a group: outcomes are in it then. Returns after `silence_ms` without a word of a
 /// rank that is waited for, and what its own work and the engine's calls take. `silent`: ranks that were waited for so
 /// long already, which are silent from the beginning, unless they say something; then those that this agreement gave
-/// up. What the engine throws is an error.
+/// up, or another rank did. What the engine throws is an error.
 void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement, std::set<int>* silent);
 
 }  // namespace v0

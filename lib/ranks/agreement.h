@@ -122,6 +122,8 @@ class Agreement {
   /// is not in the lists of all ranks has an error for that reason.
   const Status& outcome(std::size_t key) const { return plans_[key].status; }
   bool IsInAllLists(std::size_t key) const { return plans_[key].is_in_all_lists; }
+  /// The ranks that another one gave up, as this one read in a claim, and why.
+  const std::map<int, std::string>& lost() const { return lost_; }
   /// The keys that other ranks of this one's kind have in their lists, as far as they were heard, and this one has not.
   std::vector<Fingerprint> KeysOfOthersAlone() const;
   std::size_t num_keys() const { return plans_.size(); }
@@ -217,7 +219,7 @@ class Agreement {
   std::vector<int> my_kind_;                // The ranks of this rank's kind, itself among them.
   std::vector<Plan> plans_;
   std::vector<Share> shares_;        // The records, then the searches, the most expensive first.
-  std::map<int, std::string> lost_;  // Lost ranks, and why.
+  std::map<int, std::string> lost_;
 };
 
 }  // namespace v0

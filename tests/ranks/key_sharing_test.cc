@@ -247,6 +247,31 @@ std::vector<Warmed> WarmUpWithALostRank(RankThreads& ranks, int bad, int keys, b
   return all;
 }
 
+TEST(KeySharingTest, ALostRankIsWaitedForOnceInAWarmUpByWhoeverLearnsOfIt) {
+  constexpr std::chrono::milliseconds kSilence(1500);
+  for (bool may_differ : {false, true}) {
+    RankThreads ranks(3);
+    const auto clock = std::make_shared<FaultClock>();
+    for (int rank = 0; rank < 3; ++rank) {
+      RankPolicy& policy = ranks.policies[static_cast<std::size_t>(rank)].ranks;
+      policy.silence = kSilence;
+      policy.may_differ = may_differ;
+      const RankFault fault = rank == 1 ? RankFault{RankFault::kHang, "/decision/"} : RankFault();
+      policy.group = std::make_shared<FaultyRank>(policy.group, fault, clock);
+    }
+    std::atomic<int> done{0};
+    ranks.Run([&](RankThread& rank) {
+      const auto begin = std::chrono::steady_clock::now();
+      const Status warmed = rank.kernel->Warmup(rank.cu_stream(), ShapesOf(6));
+      if (rank.rank != 1) {
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, 2 * kSilence) << rank.rank;
+        if (++done == 2) clock->Release();
+      }
+      EXPECT_EQ(warmed.ok(), may_differ) << warmed.ToString();
+    });
+  }
+}
+
 TEST(KeySharingTest, TheKeysOfALostRankAreTakenOverAndServedWhereRanksMayDiffer) {
   RankThreads ranks(3);
   const std::vector<Warmed> all = WarmUpWithALostRank(ranks, /*bad=*/1, /*keys=*/6, /*may_differ=*/true);
