@@ -218,7 +218,7 @@ class Agreement {
   std::vector<bool> is_heard_;              // By rank, in the present stage.
   std::vector<int> my_kind_;                // The ranks of this rank's kind, itself among them.
   std::vector<Plan> plans_;
-  std::vector<Share> shares_;        // The records, then the searches, the most expensive first.
+  std::vector<Share> shares_;  // The records, then the searches, the most expensive first.
   std::map<int, std::string> lost_;
 };
 
