@@ -96,8 +96,11 @@ TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key
   if (!outcome.status.ok()) return outcome;
   const std::optional<Selection> in_use = is_again ? to_.ready_keys.selections().Find(key) : std::nullopt;
   if (in_use && in_use->record != nullptr && MustStay(*in_use->record, *found.record)) {
-    to_.announcer.Warn(absl::StrCat(in_store->key.key_text, ": the search was cut short, so the earlier selection {",
-                                    in_use->record->best.config.ToString(), "} is kept: raise the search's budget"));
+    to_.announcer.Warn(absl::StrCat(in_store->key.key_text, ": ",
+                                    in_use->record->is_pinned ? "a config was pinned during the search, so {"
+                                                              : "the search was cut short, so the earlier selection {",
+                                    in_use->record->best.config.ToString(), "} is kept",
+                                    in_use->record->is_pinned ? "" : ": raise the search's budget"));
     outcome.is_complete = in_use->record->is_complete;
   } else {
     Publish(found, *in_store, request.call.call(), key,

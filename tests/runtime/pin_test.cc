@@ -1,6 +1,11 @@
 // What a host decides itself: Pin, Unpin, Retune; with buckets, guards, modes, Freeze, captures, limits and stores.
 #include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/temporary_folder.h"
 #include "store/memory_store.h"
@@ -8,6 +13,7 @@
 #include "testing/tuned_scale_test.h"
 #include "testing/work_timer.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/testing.h"
@@ -387,6 +393,34 @@ TEST_F(PinTest, ARetuneThatIsCutShortLeavesACompleteSelectionInUse) {
   ASSERT_NE(after.record, nullptr);
   EXPECT_TRUE(after.record->is_complete);
   EXPECT_LT(WorkOfLaunch(hurried), 100) << "it is what runs";
+}
+
+TEST_F(PinTest, APinThatIsMadeDuringARetuneStaysAndIsStated) {
+  class Warnings final : public AutotuneObserver {
+   public:
+    void OnWarning(const std::string& text) override { texts.push_back(text); }
+    std::vector<std::string> texts;
+  };
+  const auto warnings = std::make_shared<Warnings>();
+  std::function<void()> pin;
+  policy_.observer = warnings;
+  policy_.search.on_progress = [&](const SearchProgress&) {
+    if (pin) std::thread(std::exchange(pin, nullptr)).join();
+  };
+  TunedKernel kernel = Create();
+  Launch(kernel, 1000);
+  pin = [&] {
+    ScopedContext current(context_->view());
+    EXPECT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 100}}, PinFor::kStore));
+  };
+  ASSERT_OK(kernel.Retune(stream_->get(), {{"N", 1000}}));
+  EXPECT_EQ(Explain(kernel).origin, Origin::kPinned);
+  EXPECT_EQ(WorkOfLaunch(kernel), 16 * 100);
+  EXPECT_TRUE(policy_.store->List()->front().is_pinned);
+  ASSERT_EQ(warnings->texts.size(), 1u);
+  EXPECT_NE(warnings->texts[0].find("a config was pinned during the search, so {TILE=64, WORK=100} is kept"),
+            std::string::npos)
+      << warnings->texts[0];
 }
 
 TEST_F(PinTest, ARetuneThatFailsLeavesTheSelectionAsItIs) {
