@@ -79,7 +79,8 @@ Result<Pipe> MakePipe() {
               FileDescriptor(fcntl(ends[1], F_DUPFD_CLOEXEC, kFirstDescriptor))};
     if (pipe.read_end.is_open() && pipe.write_end.is_open()) return pipe;
   }
-  return ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
+  // F_DUPFD's EINVAL: the process may not have so many descriptors.
+  return ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", std::strerror(errno == EINVAL ? EMFILE : errno)));
 }
 
 /// A limit in 512-byte blocks that the tool may set: one above what already holds here cannot be set. Empty: none.

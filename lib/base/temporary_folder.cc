@@ -107,7 +107,7 @@ Result<TemporaryFolder> TemporaryFolder::Create(const std::string& parent) {
   if (is_made) rmdir(name.c_str());
   std::string advice = error == EMFILE || error == ENFILE ? "" : "; set TMPDIR to a writable folder with free space";
   return ResourceExhaustedError(
-      absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(error), advice));
+      absl::StrCat("cannot make a temporary folder in ", parent, ": ", std::strerror(error), advice));
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "testing/expect_status.h"
 #include "testing/in_child.h"
 #include "testing/tools.h"
 
@@ -352,8 +353,20 @@ TEST(TemporaryFolderTest, GoesAlsoWhereNoDescriptorIsLeft) {
             0);
 }
 
+TEST(ProcessTest, ALimitOfDescriptorsIsNamed) {
+  if (testing::kIsSanitized) GTEST_SKIP() << "a sanitizer takes descriptors to look at memory";
+  EXPECT_EQ(InChild([] {
+              const rlimit limit{9, 9};  // Below the first one that a tool may get.
+              ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+              EXPECT_ERROR(Shell("true"), StatusCode::kResourceExhausted, "cannot make a pipe: Too many open files");
+            }),
+            0);
+}
+
 TEST(TemporaryFolderTest, AFolderThatCannotBeMadeIsAnError) {
-  EXPECT_EQ(TemporaryFolder::Create("/no/such/folder").status().code(), StatusCode::kResourceExhausted);
+  // Without a random name, so that equal errors of many configs are one line.
+  EXPECT_ERROR(TemporaryFolder::Create("/no/such/folder"), StatusCode::kResourceExhausted,
+               "cannot make a temporary folder in /no/such/folder: No such file or directory; set TMPDIR");
 }
 
 }  // namespace
