@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -120,6 +121,9 @@ def test_a_declaration_says_all_that_a_manifest_can():
         manifest = declaration.manifest("k", [cpu])
         listed = set(schema["properties"]) - {"space"}  # Which stands in place of configs and baseline.
         assert set(manifest) == listed, set(manifest) ^ listed
+        page = (folder / "../docs/internal/manifest.md").read_text().split("## Variants")[0]
+        documented = {name for names in re.findall(r"^- ((?:`\w+`(?:, )?)+):", page, re.M) for name in names.split("`")[1::2]}
+        assert documented == set(schema["properties"]), documented ^ set(schema["properties"])
         assert manifest["variants"][0]["options"] == ["-g"]
         assert manifest["variants"][0]["requires"] == "TILE == 64 || aligned(x, TILE)"
         assert manifest["axes"][-1] == {"name": "opt-level", "kind": "option", "values": [2, 3]}
