@@ -197,7 +197,7 @@ Status MissPolicy::CheckOutsideTrial() const {
 
 Status MissPolicy::CheckTunable(CUstream stream, TuningCall& call) {
   TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.CheckAssumptions(call.call()));
-  TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*to_.definition, call.call()));
+  TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckOutputs(*to_.definition, call.call()));
   TUNEONCE_RETURN_IF_ERROR(fallbacks_.CheckLaunchable(call.call()));
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, StreamView(to_.api, stream).Context());

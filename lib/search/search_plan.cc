@@ -72,7 +72,7 @@ Status PlanAhead(const SearchOptions& options, SearchPlan* plan) {
   }
   for (const auto& [index, planned] : plan->planner.planned()) {
     for (const Candidate& candidate : planned.alternatives) {
-      TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
+      TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckOutputs(*candidate.definition, candidate.call));
     }
   }
   return Status();

@@ -38,7 +38,7 @@ struct SearchPlan {
 Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, const BoundCall& call,
                               const SearchScope& scope, const SearchOptions& options);
 /// Runs a planned search on a stream of its own, and waits until nothing uses the caller's tensors any more. Errors: as
-/// SearchEngine::Run, TrialTensors::CheckSizes and SearchRunner::Create.
+/// SearchEngine::Run, TrialTensors::CheckOutputs and SearchRunner::Create.
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory);
 /// Adds rooflines: what the definition states that a run must move and compute, in relation to the device's peaks.
 Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,

@@ -29,6 +29,17 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
   return merged;
 }
 
+/// Returns whether the tensor has more elements than places, because of a stride of 0 for example. A negative stride
+/// leads outside of its memory, so that its places are not known.
+bool HasRepeatedElements(const TensorView& tensor) {
+  std::size_t places = tensor.bytes / DTypeBytes(tensor.dtype);  // Per element of the dimensions so far.
+  for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank); ++d) {
+    if (tensor.strides[d] < 0) return false;
+    places /= static_cast<std::size_t>(tensor.shape[d]);
+  }
+  return places == 0;
+}
+
 /// "'x', 'w'".
 std::string NamesOf(const KernelDefinition& definition, const std::vector<ReachedTensor>& tensors) {
   return absl::StrJoin(tensors, ", ", [&](std::string* out, const ReachedTensor& reached) {
@@ -50,13 +61,20 @@ std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, cons
   return Merge(std::move(ranges));
 }
 
-Status TrialTensors::CheckSizes(const KernelDefinition& definition, const BoundCall& call) {
-  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const Parameter& parameter = definition.parameters()[i];
-    const TensorView* tensor = call.FindTensor(definition.parameters(), i);
-    if (tensor == nullptr || parameter.access == Access::kIn || tensor->bytes > 0) continue;
-    return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "', parameter '", parameter.name,
-                                             "': an output without a size cannot be tuned: pass {pointer, bytes}"));
+Status TrialTensors::CheckOutputs(const KernelDefinition& definition, const BoundCall& call) {
+  for (const ReachedTensor& reached : ReachedTensorsOf(definition.parameters(), call)) {
+    const Parameter& parameter = definition.parameters()[reached.parameter];
+    if (parameter.access == Access::kIn || !reached.tensor->HasElements()) continue;
+    const std::string output =
+        absl::StrCat("kernel '", definition.name(), "', parameter ", NameOf(parameter, reached), ": ");
+    if (reached.tensor->bytes == 0) {
+      return InvalidArgumentError(output + "an output without a size cannot be tuned: pass {pointer, bytes}");
+    }
+    if (HasRepeatedElements(*reached.tensor)) {
+      return InvalidArgumentError(absl::StrCat(output, reached.tensor->ToString(), " has more elements than its ",
+                                               reached.tensor->bytes,
+                                               " bytes: pass an output whose elements do not share memory"));
+    }
   }
   return Status();
 }
@@ -124,7 +142,7 @@ Status TrialTensors::WriteTables() {
 Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, const BoundCall& call,
                                           TrialMemory& memory, InputCopies& inputs, ArrayComparer& comparer,
                                           StreamView stream) {
-  TUNEONCE_RETURN_IF_ERROR(CheckSizes(definition, call));
+  TUNEONCE_RETURN_IF_ERROR(CheckOutputs(definition, call));
   TrialTensors tensors(call);
   tensors.copies_ = &inputs;
   tensors.comparer_ = &comparer;

@@ -81,10 +81,11 @@ std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, cons
 /// is. All work is in the order of one stream, which outlives this object. Thread rule: one thread.
 class TrialTensors {
  public:
-  /// InvalidArgument for an output whose size is not known, naming the parameter: it could not get scratch.
-  static Status CheckSizes(const KernelDefinition& definition, const BoundCall& call);
+  /// Returns InvalidArgument, naming the parameter, for an output that cannot be compared: its size is not known, or it
+  /// has more elements than memory.
+  static Status CheckOutputs(const KernelDefinition& definition, const BoundCall& call);
 
-  /// REQUIRES: all arguments outlive it; CheckTables, of a caller's call. Errors: those of CheckSizes;
+  /// REQUIRES: all arguments outlive it; CheckTables, of a caller's call. Errors: those of CheckOutputs;
   /// ResourceExhausted.
   static Result<TrialTensors> Create(const KernelDefinition& definition, const BoundCall& call, TrialMemory& memory,
                                      InputCopies& inputs, ArrayComparer& comparer, StreamView stream);

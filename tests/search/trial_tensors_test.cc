@@ -104,6 +104,30 @@ TEST_F(TrialTensorsTest, AnOutputWithoutASizeIsAnError) {
                "parameter 'p0': an output without a size cannot be tuned: pass {pointer, bytes}");
 }
 
+TEST_F(TrialTensorsTest, AnOutputOfMoreElementsThanMemoryIsAnError) {
+  DeviceBuffer out = Floats({1, 2, 3});
+  auto output = [&](std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+    return TensorView::Strided(out.data(), DType::kFloat32, shape.data(), strides.data(), 2);
+  };
+  auto made = [&](const TensorView& tensor, Access access) {
+    definition_ = KernelDefinition("k");
+    std::vector<TensorView> views = {tensor};
+    Bind({access}, views);
+    return Make();
+  };
+  // Comparing each element would take hours.
+  constexpr std::int64_t kMany = std::int64_t{1} << 40;
+  for (Access access : {Access::kOut, Access::kInOut}) {
+    EXPECT_ERROR(made(output({kMany, 2}, {0, 1}), access), StatusCode::kInvalidArgument,
+                 "parameter 'p0': float32[1099511627776, 2] has more elements than its 8 bytes: pass an output whose "
+                 "elements do not share memory");
+  }
+  EXPECT_ERROR(made(output({2, 3}, {1, 0}), Access::kOut), StatusCode::kInvalidArgument, "more elements than");
+  EXPECT_ERROR(made(output({2, 2}, {1, 1}), Access::kOut), StatusCode::kInvalidArgument, "more elements than");
+  EXPECT_OK(made(output({1, 3}, {0, 1}), Access::kOut));
+  EXPECT_OK(made(output({2, 3}, {0, 1}), Access::kIn));
+}
+
 TEST_F(TrialTensorsTest, MissingMemoryIsReportedAndNothingLeaks) {
   DeviceBuffer out = Floats({1});
   std::vector<TensorView> views = {TensorView::Raw(out.data(), 4), TensorView::Raw(out.data(), std::size_t{1} << 50)};

@@ -112,7 +112,7 @@ Status Choose(StreamView stream, const SearchOptions& options, Side* side, std::
   std::vector<Candidate>& ways = side->planned.alternatives;
   auto is_other = [&](const Candidate& way) { return !variant.empty() && way.variant_name() != variant; };
   ways.erase(std::remove_if(ways.begin(), ways.end(), is_other), ways.end());
-  if (!ways.empty()) return TrialTensors::CheckSizes(definition, side->call);
+  if (!ways.empty()) return TrialTensors::CheckOutputs(definition, side->call);
   std::string why;
   for (const PassedOver& each : side->planned.passed_over) {
     if (variant.empty() || each.variant == variant) absl::StrAppend(&why, "; '", each.variant, "': ", each.reason);
