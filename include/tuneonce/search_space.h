@@ -157,8 +157,8 @@ class TUNEONCE_API SearchSpace {
   /// is the first one whose condition holds and for which the guards hold. A problem without one has no baseline. Where
   /// a search selects the baseline and launches of the key have different ones, each launch runs its own.
   SearchSpace& SetBaselines(std::vector<Baseline> list);
-  /// Sets the fallback config, which runs where no other config may, in a space without a baseline. It has a value for
-  /// every axis.
+  /// Sets the fallback config, which runs where no baseline applies, if it meets the conditions. If no config meets
+  /// them, it only has to meet the guards. It has a value for every axis.
   SearchSpace& SetFallback(std::vector<AxisAssignment> values);
   /// Sets the number of configs up to which a search tries all. Of more configs a search tries those that a strategy
   /// proposes (SearchOptions::strategy). Default: kDefaultMaxConfigs. The time to compile and measure grows in

@@ -64,7 +64,7 @@ Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
                             BaselineOf(to_.definition, call, configs, /*left_out=*/VariantSet()));
   const std::optional<Config>& fallback = space.fallback();
-  const bool takes_fallback = fallback && space.CheckGuards(*fallback, call.problem).ok();
+  const bool takes_fallback = fallback && space.Contains(*fallback, device.target, &call.problem).ok();
   Config config = baseline ? *baseline : takes_fallback ? *fallback : configs.front();
   auto accepts = [&](const Config& each) { return IsAccepted(*to_.definition, each, call, VariantSet()); };
   if (to_.definition->has_config_requirements() && !accepts(config)) {

@@ -171,7 +171,8 @@ bool ReadyKeys::IsFallbackOf(BoundCall& call, const ReadyKernel& kernel) const {
   };
   if (const Config* baseline = space.FittingBaseline(call.problem, accepts)) return kernel.config == *baseline;
   const std::optional<Config>& fallback = space.fallback();
-  const bool takes_fallback = fallback && space.CheckGuards(*fallback, call.problem).ok() && accepts(*fallback);
+  const bool takes_fallback =
+      fallback && space.Contains(*fallback, kernel.target, &call.problem).ok() && accepts(*fallback);
   return !takes_fallback || kernel.config == *fallback;
 }
 

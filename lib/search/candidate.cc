@@ -175,7 +175,8 @@ Result<std::optional<Config>> BaselineOf(const std::shared_ptr<const KernelDefin
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> accepted, space.BaselineFor(call.problem, accepts));
   if (accepted) return accepted;
   const std::optional<Config>& fallback = space.fallback();
-  if (fallback && accepts(*fallback) && space.CheckGuards(*fallback, call.problem).ok()) return fallback;
+  const bool takes_fallback = fallback && space.Contains(*fallback, *call.problem.target, &call.problem).ok();
+  if (takes_fallback && accepts(*fallback)) return fallback;
   auto first = std::find_if(configs.begin(), configs.end(), accepts);
   return first == configs.end() ? baseline : *first;
 }

@@ -191,6 +191,16 @@ TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheFallbackOrTheFirstValidC
   TunedKernel fallback = Create(definition(space));
   ASSERT_OK(fallback.Launch(stream_->get(), View(y)));
   EXPECT_EQ(Read(y), std::vector<float>{3});
+  space.Where("small", value < 3);
+  TunedKernel excluded = Create(definition(space));
+  for (int launch = 0; launch < 2; ++launch) {
+    ASSERT_OK(excluded.Launch(stream_->get(), View(y)));
+    EXPECT_EQ(Read(y), std::vector<float>{2}) << "a condition excludes the fallback, but not all configs";
+  }
+  space.Where("none", value < 2);
+  TunedKernel alone = Create(definition(space));
+  ASSERT_OK(alone.Launch(stream_->get(), View(y)));
+  EXPECT_EQ(Read(y), std::vector<float>{3});
 }
 
 TEST_F(TunedKernelTest, AStoredRecordServesWithoutASearch) {
