@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,7 @@ class RecordsDispatchTest : public RecordsTest {
     const auto best = std::min_element(times_us.begin(), times_us.end()) - times_us.begin();
     record.best = record.candidates[static_cast<std::size_t>(best)];
     record.baseline = record.candidates.front();
+    record.speedup_over_baseline = record.baseline->measurement.mean_us / record.best.measurement.mean_us;
     ASSERT_OK(store->Put(record));
     kernel_ = record.key.kernel;
   }
@@ -121,6 +123,7 @@ TEST_F(RecordsDispatchTest, ItWritesRecordsThatSelectTheFewestConfigsAndTheirCod
     EXPECT_EQ(record.candidates.size(), 2u);
     const bool was_fastest = record.tuned_at == "N=4096";
     EXPECT_EQ(record.notes.empty(), was_fastest) << record.tuned_at;
+    EXPECT_EQ(record.speedup_over_baseline, was_fastest ? std::optional<double>(3) : std::nullopt) << record.tuned_at;
   }
 }
 

@@ -100,6 +100,7 @@ TuningRecord Dispatched(TuningRecord record, const std::vector<std::string>& cho
                                         record.best.config.ToString(), "}"));
     record.reason = SelectionReason::kUnknown;
     record.best = *best;
+    record.speedup_over_baseline.reset();  // It was the other config's.
   }
   record.num_not_measured += static_cast<int>(record.candidates.size() - kept.size());
   record.candidates = std::move(kept);
