@@ -113,6 +113,7 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(ReadKey(space_, root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, variants->Array(KernelDefinition::kMaxVariants));
+    if (list.empty()) return variants->Error("expected at least one variant");
     for (const ManifestNode& each : list) {
       TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, &files_));
       variant.artifacts->precompiled = precompiled_;
@@ -157,15 +158,21 @@ class BundleReader {
   Status CheckArtifacts(const ManifestNode& root, const KernelDefinition& definition) {
     std::set<std::pair<std::string_view, AxisValue>> defined;  // The macros that were checked.
     std::set<const Config*> checked;  // Those of `everywhere` whose hints some variant's check accepted.
+    auto configs_where = [&](const Condition& runs_on) -> Result<std::vector<Config>> {
+      Result<std::vector<Config>> configs = space_.ConfigsWhere(runs_on, definition.space());
+      const ManifestNode* where = root.Find("where");
+      if (!configs.ok()) return (where != nullptr ? *where : root).Error(configs.status().message());
+      return configs;
+    };
     // Without the conditions that read the target: every config that there is anywhere.
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> everywhere, space_.ConfigsWhere(Condition(), definition.space()));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> everywhere, configs_where(Condition()));
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes(root, everywhere.front()));
     for (std::size_t i = 0; i < variants_.size(); ++i) {
       const BundleVariant& read = variants_[i];
       const Variant& variant = definition.variants()[i];
       std::vector<Config> its;
       if (space_.is_named()) {
-        TUNEONCE_ASSIGN_OR_RETURN(its, space_.ConfigsWhere(variant.runs_on, definition.space()));
+        TUNEONCE_ASSIGN_OR_RETURN(its, configs_where(variant.runs_on));
       }
       for (const Config& config : space_.is_named() ? its : everywhere) {
         const AxisValue* backend = config.Find("backend");

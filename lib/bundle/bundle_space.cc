@@ -117,9 +117,13 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
   if (kind == "hint" && !std::holds_alternative<IntAxis>(handle)) {
     return values_node->Error("the values of a hint must be whole numbers");
   }
-  if (!space_.status().ok()) return node.Error(space_.status().message());
+  TUNEONCE_RETURN_IF_ERROR(CheckSpace(node));
   axes_.push_back(NamedAxis{std::move(name), handle, values.size() == 1});
   return Status();
+}
+
+Status BundleSpace::CheckSpace(const ManifestNode& node) const {
+  return space_.status().ok() ? Status() : node.Error(space_.status().message());
 }
 
 Status BundleSpace::ReadConfigs(const ManifestNode& root) {
@@ -135,7 +139,7 @@ Status BundleSpace::ReadConfigs(const ManifestNode& root) {
     listed.push_back(Assignments(pattern));
   }
   space_.SetConfigs(listed);
-  return Status();
+  return CheckSpace(*configs);
 }
 
 Result<std::vector<AxisAssignment>> BundleSpace::ReadConfig(const ManifestNode& node) const {
@@ -181,7 +185,7 @@ Status BundleSpace::ReadBaseline(const ManifestNode& root) {
   if (baseline->kind() != ManifestNode::Kind::kArray) {
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> config, ReadConfig(*baseline));
     space_.SetBaseline(std::move(config));
-    return Status();
+    return CheckSpace(*baseline);
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, baseline->Array(kMostBaselines));
   if (list.empty()) return baseline->Error("expected at least one baseline");
@@ -197,8 +201,7 @@ Status BundleSpace::ReadBaseline(const ManifestNode& root) {
     baselines.push_back({std::move(values), std::move(named.condition)});
   }
   space_.SetBaselines(std::move(baselines));
-  if (!space_.status().ok()) return baseline->Error(space_.status().message());
-  return Status();
+  return CheckSpace(*baseline);
 }
 
 Status BundleSpace::ReadFallback(const ManifestNode& root) {
@@ -206,7 +209,7 @@ Status BundleSpace::ReadFallback(const ManifestNode& root) {
   if (fallback == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> config, ReadConfig(*fallback));
   space_.SetFallback(std::move(config));
-  return Status();
+  return CheckSpace(*fallback);
 }
 
 Status BundleSpace::ReadConditions(const ManifestNode& root) {

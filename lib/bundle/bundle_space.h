@@ -93,6 +93,8 @@ class BundleSpace {
   Status ReadFamily(const ManifestNode& root);
   Result<std::map<std::string, std::string>> ReadFamilyDims(const ManifestNode& space) const;
   Status ReadAxis(const ManifestNode& node);
+  /// Returns the first mistake of the space as an error of `node`, the field that was read last.
+  Status CheckSpace(const ManifestNode& node) const;
   Status ReadConfigs(const ManifestNode& root);
   Status ReadBaseline(const ManifestNode& root);
   Status ReadFallback(const ManifestNode& root);

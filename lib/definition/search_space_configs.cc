@@ -30,6 +30,11 @@ void AddSample(const ConfigSet& set, std::size_t count, std::vector<Config>* con
   }
 }
 
+/// Returns " on sm_90", or nothing if the target is not known.
+std::string OnTarget(const Target& target) {
+  return target.is_cpu_device || target.capability() > 0 ? " on " + target.name() : "";
+}
+
 /// Every result is verified against the baseline's, so that no option may make these less exact.
 Status CheckIsExact(const Config& baseline) {
   for (std::size_t i = 0; i < baseline.values().size(); ++i) {
@@ -78,7 +83,7 @@ Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string,
   Config config(axes_, std::move(all));
   TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(config, target));
   if (dropped.empty()) return config;
-  return InvalidArgumentError(absl::StrCat("{", config.ToString(), "} breaks ", dropped, " on ", target.name()));
+  return InvalidArgumentError(absl::StrCat("{", config.ToString(), "} breaks ", dropped, OnTarget(target)));
 }
 
 bool SearchSpace::IsListed(const Config& config) const { return listed_by_value_.count(config.values()) > 0; }
@@ -159,7 +164,7 @@ Status SearchSpace::CheckBuilt(const Target& target) const {
     TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(baseline, target));
     if (dropped.empty()) continue;
     return InvalidArgumentError(
-        absl::StrCat("the baseline {", baseline.ToString(), "} breaks ", dropped, " on ", target.name()));
+        absl::StrCat("the baseline {", baseline.ToString(), "} breaks ", dropped, OnTarget(target)));
   }
   return Status();
 }
@@ -198,7 +203,7 @@ Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, c
   auto most = std::max_element(excluded.begin(), excluded.end(),
                                [](const auto& a, const auto& b) { return a.second < b.second; });
   return InvalidArgumentError(absl::StrCat(
-      "the search space is empty on ", target.name(), ": ",
+      "the search space is empty", OnTarget(target), ": ",
       most == excluded.end() ? std::string("it has no points") : most->first,
       most == excluded.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
       "; relax the conditions, or set a baseline or a fallback"));
@@ -303,7 +308,7 @@ Status SearchSpace::Contains(const Config& config, const Target& target, const P
   const Config own(axes_, std::move(values));
   TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(own, target));
   if (!dropped.empty()) {
-    return InvalidArgumentError(absl::StrCat("{", own.ToString(), "} breaks ", dropped, " on ", target.name()));
+    return InvalidArgumentError(absl::StrCat("{", own.ToString(), "} breaks ", dropped, OnTarget(target)));
   }
   return problem == nullptr ? Status() : CheckGuards(own, *problem);
 }

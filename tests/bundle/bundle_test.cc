@@ -334,6 +334,29 @@ TEST_F(BundleFileTest, AFieldThatIsNotUsedIsAnErrorElsewhereToo) {
   }
 }
 
+TEST_F(BundleFileTest, AMistakeInTheSpaceNamesItsField) {
+  struct Case {
+    const char* from;
+    const char* to;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"{\"TILE\": 64}", "{\"TILE\": 512}",
+       "manifest.json:12: baseline: the baseline sets TILE=512, which is not one of {64, 128}"},
+      {"\"where\"", R"("fallback": {"TILE": 512}, "where")",
+       "manifest.json:13: fallback: the fallback sets TILE=512, which is not one of {64, 128}"},
+      {"N >= TILE", "TILE > 64", "manifest.json:13: where: the baseline {TILE=64} breaks condition 'TILE > 64'"},
+      {"  \"baseline\": {\"TILE\": 64},\n  \"where\": [\"N >= TILE\"],", "  \"where\": [\"TILE > 128\"],",
+       "manifest.json:12: where: the search space is empty: condition 'TILE > 128' dropped 2 of 2 configs"},
+  };
+  for (const Case& each : cases) {
+    EXPECT_ERROR(LoadWith(each.from, each.to), StatusCode::kInvalidArgument, each.message);
+  }
+  const std::string manifest = kManifest;
+  EXPECT_ERROR(Load(manifest.substr(0, manifest.find("\"variants\"")) + "\"variants\": []}"),
+               StatusCode::kInvalidArgument, "manifest.json:14: variants: expected at least one variant");
+}
+
 TEST_F(BundleFileTest, NumbersAreNotNarrowed) {
   struct Case {
     const char* from;
