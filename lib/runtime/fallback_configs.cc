@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "base/callback.h"
 #include "base/environment.h"
 #include "launch/parameter_block.h"
@@ -54,13 +55,21 @@ Status CheckRequirements(const ReadyKeys::DeviceState& device, const std::vector
   return refused;
 }
 
+/// Returns the error of a launch with the kernel's name, which some errors have already.
+Status OfKernel(const KernelDefinition& definition, const Status& status) {
+  const std::string kernel = "kernel '" + definition.name() + "'";
+  return absl::StartsWith(status.message(), kernel) ? status : status.WithPrefix(kernel);
+}
+
 }  // namespace
 
 Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const BoundCall& call) {
   const SearchSpace& space = to_.definition->space();
   // Also says what is wrong with the space, if anything is.
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.ready_keys.ConfigsOn(device));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
+  Result<std::vector<Config>> fitting = space.Fitting(*whole, device.target, call.problem);
+  if (!fitting.ok()) return OfKernel(*to_.definition, fitting.status());
+  const std::vector<Config> configs = *std::move(fitting);
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
                             BaselineOf(to_.definition, call, configs, /*left_out=*/VariantSet()));
   const std::optional<Config>& fallback = space.fallback();
@@ -73,7 +82,7 @@ Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const
     if (accepted != configs.end()) config = *accepted;
   }
   if (baseline) return config;
-  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The fallback's.
+  TUNEONCE_RETURN_IF_ERROR(OfKernel(*to_.definition, space.CheckGuards(config, call.problem)));  // The fallback's.
   return config;
 }
 
@@ -93,9 +102,14 @@ Status FallbackConfigs::CheckLaunchable(const BoundCall& bound) {
   Result<const std::vector<Config>*> whole = to_.ready_keys.ConfigsOn(*device);
   if (!whole.ok()) return Status();  // A search states what is wrong with the space, and a key's failure that is.
   Launchable all = LaunchableOf(**whole, *device, call);
-  if (!all.any_fits) return space.Fitting(**whole, device->target, call.problem).status();
   if (all.any) return Status();
-  return all.first_error.ok() ? CheckRequirements(*device, **whole, call) : all.first_error;
+  Status error = std::move(all.first_error);
+  if (!all.any_fits) {
+    error = space.Fitting(**whole, device->target, call.problem).status();
+  } else if (error.ok()) {
+    error = CheckRequirements(*device, **whole, call);
+  }
+  return OfKernel(*to_.definition, error);
 }
 
 FallbackConfigs::Launchable FallbackConfigs::LaunchableOf(const std::vector<Config>& configs,
@@ -158,8 +172,11 @@ Result<const HitTable::Entry*> FallbackConfigs::Load(const BoundCall& bound, con
   if (loaded != nullptr && loaded->assumptions && !loaded->assumptions->Verify(call).ok()) loaded = nullptr;
   if (loaded == nullptr) {
     bool is_over = limits != nullptr && limits->stop.stop_requested();
-    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(config, call, key.left_out(), "", to_.may_compile() && !is_over,
-                                                      limits != nullptr ? limits->stop : to_.policy.search.stop));
+    Result<std::shared_ptr<const LoadedKernel>> compiled =
+        loader_.Compile(config, call, key.left_out(), "", to_.may_compile() && !is_over,
+                        limits != nullptr ? limits->stop : to_.policy.search.stop);
+    if (!compiled.ok()) return OfKernel(*to_.definition, compiled.status());
+    loaded = *std::move(compiled);
   }
   return to_.ready_keys.Publish(*device, key, call, config, std::move(loaded));
 }

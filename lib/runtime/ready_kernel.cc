@@ -17,7 +17,9 @@ Status ReadyKernel::LaunchCode(const ReadyKernel& self, CUstream stream, BoundCa
   call.problem.target = &self.target;
   const Variant& variant = *self.variant;
   Geometry geometry = Naming("the geometry function", [&] { return self.shape(self.config, call.problem); });
-  if (!geometry.IsLaunchable()) return variant.geometry.Check(self.config, call.problem);
+  if (!geometry.IsLaunchable()) {
+    return variant.geometry.Check(self.config, call.problem).WithPrefix("kernel '" + self.definition->name() + "'");
+  }
   if (!self.layout->has_workspace()) return self.FillAndLaunch(stream, call, geometry, nullptr);
   TUNEONCE_ASSIGN_OR_RETURN(Workspaces workspaces, self.AllocateWorkspaces(stream, call));
   return self.FillAndLaunch(stream, call, geometry, workspaces.addresses.data());

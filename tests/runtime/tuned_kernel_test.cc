@@ -137,7 +137,26 @@ TEST_F(TunedKernelTest, AGuardThatEvenTheBaselineFailsIsAnError) {
   TunedKernel kernel = Create(scale_.Definition());
   DeviceBuffer x = Floats({1});
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2.0f), StatusCode::kFailedPrecondition,
-               "condition 'never' does not hold for config {TILE=64, WORK=100}");
+               "kernel 'scale': condition 'never' does not hold for config {TILE=64, WORK=100}");
+}
+
+TEST_F(TunedKernelTest, TheErrorOfAGridWithoutBlocksNamesTheKernel) {
+  KernelDefinition definition("scale");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
+      .Key(KeyOf("N").NextPow2())
+      .Space(scale_.space)
+      .AddVariant(Variant(scale_.Source()).Grid(Grid::Fixed(D("N") / 4)));
+  DeviceBuffer x = Floats({1, 2, 3, 4});
+  const TensorView all = View(x), three = TensorView::Contiguous(x.data(), DType::kFloat32, {3});
+  for (AutotunePolicy::Mode mode : {AutotunePolicy::Mode::kTuneOnMiss, AutotunePolicy::Mode::kFallbackOnly}) {
+    policy_.mode = mode;
+    TunedKernel kernel = Create(definition);
+    for (bool is_loaded : {false, true}) {  // Also a grid that is computed for code of the same bucket.
+      if (is_loaded) ASSERT_OK(kernel.Launch(stream_->get(), all, all, 2.0f));
+      EXPECT_ERROR(kernel.Launch(stream_->get(), three, three, 2.0f), StatusCode::kInvalidArgument,
+                   "kernel 'scale': grid (0, 1, 1), block (1, 1, 1) cannot be launched: ");
+    }
+  }
 }
 
 TEST_F(TunedKernelTest, WhereNoBaselineIsAllowedTheErrorNamesTheOneThatApplies) {
@@ -148,7 +167,7 @@ TEST_F(TunedKernelTest, WhereNoBaselineIsAllowedTheErrorNamesTheOneThatApplies) 
   DeviceBuffer x = Floats(std::vector<float>(600, 1));
   for (auto [n, baseline] : {std::pair(1, "{TILE=64, WORK=100}"), std::pair(600, "{TILE=256, WORK=1}")}) {
     const TensorView view = TensorView::Contiguous(x.data(), DType::kFloat32, {n});
-    const std::string reason = std::string("condition 'never' does not hold for config ") + baseline;
+    const std::string reason = std::string("kernel 'scale': condition 'never' does not hold for config ") + baseline;
     EXPECT_ERROR(kernel.Launch(stream_->get(), view, view, 2.0f), StatusCode::kFailedPrecondition, reason);
     EXPECT_ERROR(kernel.Explain(stream_->get(), {view, view, 2.0f}), StatusCode::kFailedPrecondition, reason);
   }
