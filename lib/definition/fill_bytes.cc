@@ -19,6 +19,8 @@ constexpr double kMostSkew = 16;
 /// The fill of floating-point tensors without a declared one, in the range of normalized activations and weights.
 WarmupFill DefaultFill() { return WarmupFill::Uniform(-1, 1); }
 
+bool IsSkew(double number) { return number >= 0 && number <= kMostSkew; }
+
 bool Repeats(const WarmupFill& fill) {
   return fill.kind == WarmupFill::Kind::kConstant || fill.kind == WarmupFill::Kind::kUniform;
 }
@@ -175,7 +177,7 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
     return InvalidArgumentError("only scalars and tensors with dims take warm-up values");
   }
   if (!is_scalar && parameter.access == Access::kOut) {
-    return InvalidArgumentError("an output that the kernel does not read takes no warm-up values: remove ForWarmup");
+    return InvalidArgumentError("an output that the kernel does not read takes no warm-up values: remove them");
   }
   if (parameter.by_pointers && !Repeats(fill)) {
     return InvalidArgumentError(
@@ -209,6 +211,13 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
     if (parameter.dtype == DType::kAny || is_end || EncodeElement(parameter.dtype, number->value, &word)) continue;
     return InvalidArgumentError(absl::StrCat("the warm-up value ", number->value, " cannot be represented as ",
                                              std::string(DTypeName(parameter.dtype))));
+  }
+  if (fill.kind == WarmupFill::Kind::kOffsets && IsGiven(fill.first) && fill.first.value < 0) {
+    return InvalidArgumentError(absl::StrCat("the warm-up offsets end at ", fill.first.value, ", below 0"));
+  }
+  if (fill.kind == WarmupFill::Kind::kOffsets && IsGiven(fill.second) && !IsSkew(fill.second.value)) {
+    return InvalidArgumentError(
+        absl::StrCat("the skew of warm-up offsets must be 0 to ", kMostSkew, ", not ", fill.second.value));
   }
   bool is_empty = fill.kind == WarmupFill::Kind::kUniform && IsGiven(fill.first) && IsGiven(fill.second) &&
                   !(fill.first.value < fill.second.value);
@@ -259,7 +268,7 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
   std::size_t size = DTypeBytes(tensor.dtype);
   std::vector<double> offsets;
   if (fill.kind == WarmupFill::Kind::kOffsets) {
-    if (!(second >= 0 && second <= kMostSkew)) {
+    if (!IsSkew(second)) {
       return Misfit(parameter, absl::StrCat("has no warm-up values: the skew of offsets must be 0 to ", kMostSkew,
                                             ", not ", NumberText(fill.second), " at ", definition.DimsString(dims)));
     }

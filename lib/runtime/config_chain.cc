@@ -302,7 +302,9 @@ void ConfigChain::WarnOfWeakData(const TuningKey& key, const char* what) const {
   to_.announcer.Warn(absl::StrCat(key.key_text,
                                   ": the inputs cannot reveal an incorrect result (constant, zero, of one sign, or not "
                                   "finite), so ",
-                                  what, " is not stored: declare values with ForWarmup, or tune on other data"));
+                                  what,
+                                  " is not stored: declare values with ForWarmup, in a manifest with \"warmup\", or "
+                                  "tune on other data"));
 }
 
 void ConfigChain::Store(const FoundConfig& found) const {

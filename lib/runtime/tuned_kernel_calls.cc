@@ -143,7 +143,7 @@ Result<LaunchPlan> TunedKernel::Explain(CUstream stream, const CallInputs& input
   LaunchPlan plan;
   TUNEONCE_RETURN_IF_ERROR(impl->Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
-                              impl->CallOf(stream, inputs, WarmupInputs::Use::kKey, "a question"));
+                              impl->CallOf(stream, inputs, WarmupInputs::Use::kKey, "explain"));
     if (!call) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(plan, LaunchExplainer(impl, stream).Explain(*call));
     return Status();

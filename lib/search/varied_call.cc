@@ -358,7 +358,8 @@ Status VariedCall::AddFilled(const Source& source, std::size_t index, TensorView
   if (is_read && source.is_cut && !has_fill && view.HasElements()) {
     return InvalidArgumentError(
         "parameter '" + parameter.name +
-        "' may hold indices, which would be out of bounds in smaller tensors: declare values with ForWarmup");
+        "' may hold indices, which would be out of bounds in smaller tensors: declare values with ForWarmup, in a "
+        "manifest with \"warmup\"");
   }
   if (is_read && view.HasElements()) {
     std::optional<TrialMemory::Block> apart;  // A buffer is filled from its beginning on.

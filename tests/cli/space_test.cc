@@ -71,7 +71,10 @@ TEST(SpaceShowTest, AMistakeIsOneLine) {
   ExpectOneLineError({"space", "show", "attention", "--shape", "K=1"},
                      "the family attention has no dim 'K'; its dims are: M, N, D");
   ExpectOneLineError({"space", "show", "attention", "--shape", "M=x"}, "'M=x' is not an extent: write NAME=NUMBER");
-  ExpectOneLineError({"space", "show", "attention", "--shape", "M=-1"}, "the extent of M is -1, below 0");
+  for (const char* extent : {"0", "-1"}) {
+    ExpectOneLineError({"space", "show", "attention", "--shape", std::string("M=") + extent},
+                       std::string("the extent of M is ") + extent + ", but must be at least 1");
+  }
   ExpectOneLineError({"space", "show", "attention", "--where", "TILE_M = 64"},
                      "invalid condition 'TILE_M = 64': expected '==' for a comparison, got '=' at position 8");
   ExpectOneLineError({"space", "show", "attention", "--where", "TILE_K == 64"}, "unknown dim 'TILE_K'");

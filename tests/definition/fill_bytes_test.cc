@@ -168,8 +168,8 @@ TEST(FillBytesTest, WhatDoesNotFitTheShapeIsAnErrorThatNamesTheParameter) {
                "parameter 'x' has no warm-up values: the range [1, S) is empty at N=8, S=1");
   EXPECT_ERROR(Ints(WarmupFill::Iota(0, "S"), 3, 2000000000), StatusCode::kInvalidArgument,
                "parameter 'x' cannot hold 4e+09 (element 2");
-  EXPECT_ERROR(Ints(WarmupFill::Offsets("S", -1), 3, 10), StatusCode::kInvalidArgument,
-               "parameter 'x' has no warm-up values: the skew of offsets must be 0 to 16, not -1 at N=3, S=10");
+  EXPECT_ERROR(Ints(WarmupFill::Offsets(10, "S"), 3, 17), StatusCode::kInvalidArgument,
+               "parameter 'x' has no warm-up values: the skew of offsets must be 0 to 16, not S at N=3, S=17");
   EXPECT_ERROR(Ints(WarmupFill::Of([](const Dims&, const TensorView&) { throw std::runtime_error("no data"); }), 3, 1),
                StatusCode::kInvalidArgument, "the fill of parameter 'x' threw: no data");
 }
@@ -187,8 +187,12 @@ TEST(FillBytesTest, ADeclarationThatCannotBeIsRefusedWithTheDefinition) {
            {Scalar<std::int32_t>("n").ForWarmup(WarmupFill::Constant("Q")), "names the dim 'Q'"},
            {In("t", kUInt8, {"N"}).ForWarmup(-1), "parameter 't': the warm-up value -1 cannot be represented as uint8"},
            {In("t", {"N"}).ForWarmup(WarmupFill::Uniform(3, 3)), "the warm-up range [3, 3) is empty"},
+           {In("t", kInt32, {"N"}).ForWarmup(WarmupFill::Offsets("N", -1)),
+            "parameter 't': the skew of warm-up offsets must be 0 to 16, not -1"},
+           {In("t", kInt32, {"N"}).ForWarmup(WarmupFill::Offsets(-1)), "the warm-up offsets end at -1, below 0"},
            {In("t", {}).ForWarmup(1), "only scalars and tensors with dims"},
-           {Out("t", {"N"}).ForWarmup(1), "an output that the kernel does not read"},
+           {Out("t", {"N"}).ForWarmup(1),
+            "an output that the kernel does not read takes no warm-up values: remove them"},
            {DimValue("N").ForWarmup(1), "only scalars and tensors with dims"},
            {In("t", {"N"}).ForWarmup(WarmupFill::Of(nullptr)), "the warm-up fill is an empty std::function"},
        }) {

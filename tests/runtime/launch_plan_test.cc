@@ -387,7 +387,8 @@ TEST_F(LaunchPlanTest, AStoredConfigWhoseRequirementFailsForALaunchIsNotSaidToRu
 TEST_F(LaunchPlanTest, WhatIsNoShapeOrNoArgumentsIsSaid) {
   TunedKernel kernel = Create(Mode::kTuneOnMiss);
   DeviceBuffer x = Floats({1, 2});
-  EXPECT_ERROR(kernel.Explain(stream_->get(), {{"M", 4}}), StatusCode::kInvalidArgument, "'M' is unknown");
+  EXPECT_ERROR(kernel.Explain(stream_->get(), {{"M", 4}}), StatusCode::kInvalidArgument,
+               "kernel 'scale', explain: invalid shape: no value for the dim 'N'; 'M' is unknown");
   EXPECT_ERROR(kernel.Explain(stream_->get(), TunedKernel::Shape()), StatusCode::kInvalidArgument, "the dim 'N'");
   EXPECT_ERROR(kernel.Explain(stream_->get(), {View(x)}), StatusCode::kInvalidArgument, "argument");
   Result<LaunchPlan> nothing = kernel.Explain(stream_->get(), {{"N", 0}});

@@ -29,7 +29,9 @@ Status CheckExtents(const Family& family, const std::map<std::string, std::int64
       return InvalidArgumentError(
           absl::StrCat("the family ", family.name, " has no dim '", dim, "'; its dims are: ", ShortList(dims, dim)));
     }
-    if (extent < 0) return InvalidArgumentError(absl::StrCat("the extent of ", dim, " is ", extent, ", below 0"));
+    if (extent < 1) {
+      return InvalidArgumentError(absl::StrCat("the extent of ", dim, " is ", extent, ", but must be at least 1"));
+    }
   }
   return Status();
 }

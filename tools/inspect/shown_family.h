@@ -32,7 +32,7 @@ struct ShownFamily {
   std::vector<OnTarget> targets;
 
   /// `targets`: empty for all that are known. `extents` by the family's dims: guards of the others are not asked.
-  /// Errors: InvalidArgument for an unknown family, a dim that it does not have, an extent below 0.
+  /// Errors: InvalidArgument for an unknown family, a dim that it does not have, an extent below 1.
   /// `where` has texts of further conditions.
   static Result<ShownFamily> Of(const std::string& name, std::vector<Target> targets,
                                 const std::map<std::string, std::int64_t>& extents,
