@@ -96,7 +96,7 @@ TUNEONCE_API std::string_view OutcomeName(OutcomeKind kind);
 struct TUNEONCE_API Verification {
   /// How much was verified, least first.
   enum class Level {
-    kNone,  ///< Nothing: a person pinned the config, or it was imported.
+    kNone,  ///< Nothing: a person pinned the config, it was imported, or `records dispatch` selected it.
     /// The config wrote nothing but its outputs. If the search had no reference and Verify was not kOff, it also wrote
     /// every element of them.
     kMemory,

@@ -11,7 +11,7 @@ Result<std::optional<FoundConfig>> CheckedConfigs::Find(const ConfigQuestion& qu
   if (!miss->is_to_check) return std::optional<FoundConfig>();
   ConfigQuestion unchecked = question;
   unchecked.accept_unchecked = true;
-  unchecked.accept_other_baseline = true;
+  unchecked.will_check = true;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<FoundConfig> found, stored_.Find(unchecked, miss));
   if (!found) return found;
   const char* kind = found->record->is_imported() ? "imported" : "stored";

@@ -80,9 +80,9 @@ struct FoundConfig {
 struct ConfigQuestion {
   const TuneRequest& request;
   const KeyInStore& key;
-  bool accept_unchecked;               ///< Also a config that was imported and did not run here yet.
-  bool may_compile;                    ///< The code of the config, if the store does not have it.
-  bool accept_other_baseline = false;  ///< Also a config that was compared with another baseline than the call has.
+  bool accept_unchecked;    ///< Also a config that was imported and did not run here yet.
+  bool may_compile;         ///< The code of the config, if the store does not have it.
+  bool will_check = false;  ///< Also a config that was compared with another baseline than the call's, or none.
 };
 
 /// Finds configs for keys. A provider does not lease, load, publish or notify: ConfigChain does. Thread-safe.

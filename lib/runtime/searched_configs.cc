@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <limits>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -184,7 +187,7 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
   if (only == nullptr) {
     Knowledge known = KnowledgeOf(in_store, request.call.call());
     scope.known = std::move(known.outcomes);
-    if (known.incumbent) scope.required = {*std::move(known.incumbent)};
+    scope.required = std::move(known.incumbents);
     scope.portfolio = PortfolioFor(in_store, configs.size(), options);
   }
   scope.launched = &request.call.call();
@@ -208,17 +211,41 @@ SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_sto
   const bool has_same_configs = in_store.HasConfigs(record.configs);
   const bool is_known = record.best.measurement.num_samples > 0 && !record.is_imported() && !record.is_pinned;
   if (!is_known || (record.is_complete && has_same_configs)) return knowledge;
-  if (!in_store.HasBaselineOfCall(record, call)) return knowledge;  // The other baseline may be incorrect.
-  // What failed may be correct within other tolerances, or by another baseline.
-  const bool keeps_failures = record.verification.Covers(in_store.demanded) &&
-                              in_store.demanded.Covers(record.verification) && in_store.HasBaseline(record, call);
+  if (!in_store.HasBaselineOfCall(record, call)) return knowledge;       // The other baseline may be incorrect.
+  if (!record.verification.Covers(in_store.demanded)) return knowledge;  // What was measured may be incorrect.
+  const auto is_measured = [](const CandidateOutcome& outcome) { return outcome.kind == OutcomeKind::kMeasured; };
+  // Where a file that the code includes has changed, nothing is known of that code, nor why other code failed.
+  std::set<std::string> changed;
   for (const CandidateOutcome& outcome : record.candidates) {
-    const bool is_failure = outcome.failed() && !outcome.is_transient && outcome.kind != OutcomeKind::kNotVerified;
-    const bool is_usable = outcome.kind == OutcomeKind::kMeasured || outcome.kind == OutcomeKind::kDuplicate ||
-                           (is_failure && keeps_failures && !EndsItsProcess(outcome.kind));
-    if (is_usable) knowledge.outcomes.push_back(outcome);
+    if (is_measured(outcome) && loader_.HasChanged(outcome, in_store, call)) changed.insert(outcome.config.Canonical());
   }
-  knowledge.incumbent = record.best.config;
+  // What failed may be correct within other tolerances, or by another baseline.
+  const bool keeps_failures =
+      changed.empty() && in_store.demanded.Covers(record.verification) && in_store.HasBaseline(record, call);
+  for (const CandidateOutcome& outcome : record.candidates) {
+    const Config& config =
+        outcome.kind == OutcomeKind::kDuplicate && outcome.same_as ? *outcome.same_as : outcome.config;
+    const bool is_failure = outcome.failed() && !outcome.is_transient && outcome.kind != OutcomeKind::kNotVerified;
+    const bool is_usable =
+        is_measured(outcome) || outcome.kind == OutcomeKind::kDuplicate || (is_failure && keeps_failures);
+    if (is_usable && changed.count(config.Canonical()) == 0) knowledge.outcomes.push_back(outcome);
+  }
+  constexpr std::size_t kMostIncumbents = 3;
+  constexpr double kSlow = 1.3;  // A race drops slower ones (SearchEngine::LimitRace).
+  std::vector<CandidateOutcome> fastest = {record.best};
+  std::copy_if(knowledge.outcomes.begin(), knowledge.outcomes.end(), std::back_inserter(fastest), is_measured);
+  std::stable_sort(fastest.begin() + 1, fastest.end(), [](const CandidateOutcome& a, const CandidateOutcome& b) {
+    return a.measurement.mean_us < b.measurement.mean_us;
+  });
+  double limit_us = std::numeric_limits<double>::infinity();
+  for (const CandidateOutcome& outcome : fastest) {
+    Configs& incumbents = knowledge.incumbents;
+    const std::optional<Config> config = in_store.ConfigOf(outcome.config);
+    if (!config || incumbents.size() == kMostIncumbents || outcome.measurement.mean_us > limit_us) continue;
+    if (std::find(incumbents.begin(), incumbents.end(), *config) != incumbents.end()) continue;
+    limit_us = std::min(limit_us, kSlow * outcome.measurement.mean_us);
+    incumbents.push_back(*config);
+  }
   return knowledge;
 }
 

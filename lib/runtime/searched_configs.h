@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/code_loader.h"
 #include "runtime/config_provider.h"
 #include "runtime/kernel_parts.h"
 #include "search/search_call.h"
@@ -18,7 +19,7 @@ inline namespace v0 {
 /// The configs that searches select. REQUIRES: `kernel`'s parts outlive it.
 class SearchedConfigs : public ConfigProvider {
  public:
-  explicit SearchedConfigs(const KernelParts& kernel) : to_(kernel) {}
+  explicit SearchedConfigs(const KernelParts& kernel) : to_(kernel), loader_(kernel) {}
 
   /// Searches the whole space at the bucket's bound, or else at the shape at hand, within the policy's budgets and the
   /// request's limits. It counts the search and tells the observer that it begins. Never returns nothing. Errors: those
@@ -29,11 +30,12 @@ class SearchedConfigs : public ConfigProvider {
 
  private:
   /// What the store knows that a search for a key starts from.
+  using Configs = std::vector<Config>;
   struct Knowledge {
     std::vector<CandidateOutcome> outcomes;  ///< From an earlier search for the key.
-    std::optional<Config> incumbent;         ///< What that search selected.
+    /// What that search selected, and the fastest others, which are selected if it is gone or fails now.
+    Configs incumbents;
   };
-  using Configs = std::vector<Config>;
   /// Races what `old`, a record from before an update (StoreMiss), selected, what tied with it and the portfolio.
   /// Returns nothing if `old` is not of a search that covers this one, or one of the portfolio is faster by more than a
   /// tie: then all is searched.
@@ -63,6 +65,7 @@ class SearchedConfigs : public ConfigProvider {
   std::vector<KnownFatal> FatalAt(const TuningKey& key) const;
 
   const KernelParts to_;
+  const CodeLoader loader_;
 };
 
 }  // namespace v0

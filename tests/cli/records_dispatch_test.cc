@@ -87,6 +87,7 @@ class RecordsDispatchTest : public RecordsTest {
     const auto best = std::min_element(times_us.begin(), times_us.end()) - times_us.begin();
     record.best = record.candidates[static_cast<std::size_t>(best)];
     record.baseline = record.candidates.front();
+    record.verification.level = Verification::Level::kReference;
     record.speedup_over_baseline = record.baseline->measurement.mean_us / record.best.measurement.mean_us;
     ASSERT_OK(store->Put(record));
     kernel_ = record.key.kernel;
@@ -123,7 +124,35 @@ TEST_F(RecordsDispatchTest, ItWritesRecordsThatSelectTheFewestConfigsAndTheirCod
     EXPECT_EQ(record.candidates.size(), 2u);
     const bool was_fastest = record.tuned_at == "N=4096";
     EXPECT_EQ(record.notes.empty(), was_fastest) << record.tuned_at;
+    EXPECT_EQ(record.is_conclusive, was_fastest) << record.tuned_at;
+    EXPECT_EQ(record.verification.level == Verification::Level::kNone, !was_fastest) << record.tuned_at;
     EXPECT_EQ(record.speedup_over_baseline, was_fastest ? std::optional<double>(3) : std::nullopt) << record.tuned_at;
+  }
+}
+
+TEST_F(RecordsDispatchTest, APinnedRecordIsWrittenAsItIs) {
+  Put(16, {10, 20, 10.1});
+  Put(64, {20, 10, 10.2});
+  SqliteStoreOptions options;
+  options.path = store_;
+  {
+    const std::shared_ptr<SqliteStore> store = *SqliteStore::Open(options);
+    TuningRecord pinned = store->List()->front();
+    pinned.best = pinned.candidates[1];
+    pinned.is_pinned = true;
+    pinned.reason = SelectionReason::kPinned;
+    ASSERT_OK(store->Put(pinned));
+  }
+  const ProcessResult result = RunCli(
+      {"records", "dispatch", "--kernel", kernel_, "--within", "100%", "--store", store_, "-o", output_, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(nlohmann::json::parse(result.output)["pinned"], 1) << result.output;
+  options.path = output_;
+  options.read_only = true;
+  const std::vector<TuningRecord> records = *(*SqliteStore::Open(options))->List();
+  ASSERT_EQ(records.size(), 2u);
+  for (const TuningRecord& record : records) {
+    EXPECT_EQ(record.is_pinned, record.best.config.IsSame(NamedConfig("b"))) << record.best.config.ToString();
   }
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "testing/runtimes.h"
@@ -41,6 +42,23 @@ class SampledSearchTest : public testing::TunedScaleTest {
     KernelDefinition definition = scale_.Definition();
     SearchSpace space = scale_.space;
     definition.Space(space.MaxConfigs(1));
+    return definition;
+  }
+
+  /// The kernel with these configs of TILE and WORK. Its source is data: that of a function would be another one with
+  /// another list.
+  KernelDefinition Listed(const std::vector<std::pair<int, int>>& configs) {
+    SearchSpace space = scale_.space;
+    std::vector<std::vector<AxisAssignment>> list;
+    for (const auto& [tile, work] : configs) list.push_back({{scale_.tile, tile}, {scale_.work, work}});
+    space.SetConfigs(list);
+    KernelDefinition definition("scale");
+    definition
+        .Parameters(
+            {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+        .Space(space)
+        .Grid(Grid::OneD({"N", scale_.tile}))
+        .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
     return definition;
   }
 
@@ -112,22 +130,10 @@ TEST_F(SampledSearchTest, ACompleteRecordOfAnotherProcessIsTakenInPlaceOfContinu
 }
 
 TEST_F(SampledSearchTest, AChangedListKeepsTheTimesOfItsConfigsAndTriesTheNewOnes) {
-  auto listed = [&](bool with_new) {
-    SearchSpace space = scale_.space;
-    std::vector<std::vector<AxisAssignment>> list = {{{scale_.tile, 64}, {scale_.work, 100}},
-                                                     {{scale_.tile, 64}, {scale_.work, 1}},
-                                                     {{scale_.tile, 256}, {scale_.work, 100}}};
-    if (with_new) list.push_back({{scale_.tile, 256}, {scale_.work, 1}});
-    space.SetConfigs(list);
-    // A source as data: that of a function would be another one with another list.
-    KernelDefinition definition("scale");
-    definition
-        .Parameters(
-            {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
-        .Space(space)
-        .Grid(Grid::OneD({"N", scale_.tile}))
-        .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
-    return definition;
+  const auto listed = [&](bool with_new) {
+    std::vector<std::pair<int, int>> configs = {{64, 100}, {64, 1}, {256, 100}};
+    if (with_new) configs.emplace_back(256, 1);
+    return Listed(configs);
   };
   EXPECT_EQ(CompiledByLaunch(listed(false)).size(), 3u);
   const TuningRecord before = OnlyRecord();
@@ -145,6 +151,53 @@ TEST_F(SampledSearchTest, AChangedListKeepsTheTimesOfItsConfigsAndTriesTheNewOne
       EXPECT_EQ(now->measurement.mean_us, kept.measurement.mean_us) << kept.config.ToString();
     }
   }
+}
+
+TEST_F(SampledSearchTest, TimesOfASearchThatVerifiedLessAreNotKept) {
+  constexpr double kMarkUs = 77;
+  policy_.search.verify = Verify::kOff;
+  policy_.search.budgets.trials = 3;
+  CompiledByLaunch(Guided());
+  TuningRecord unverified = OnlyRecord();
+  for (CandidateOutcome& outcome : unverified.candidates) outcome.measurement.mean_us = kMarkUs;
+  ASSERT_OK(policy_.store->Put(unverified));
+  policy_.search.verify = Verify::kAgainstBaseline;
+  policy_.search.budgets.trials = 0;
+  CompiledByLaunch(Guided());
+  EXPECT_EQ(tunes_, 1);
+  EXPECT_EQ(OnlyRecord().SearchedText(), "searched all 4");
+  for (const CandidateOutcome& outcome : OnlyRecord().candidates) {
+    EXPECT_NE(outcome.measurement.mean_us, kMarkUs) << outcome.config.ToString();
+  }
+}
+
+TEST_F(SampledSearchTest, ConfigsThatEndedTheirProcessCostAContinuedSearchNoTrial) {
+  policy_.search.budgets.trials = 2;
+  CompiledByLaunch(Guided());
+  TuningRecord cut = OnlyRecord();
+  ASSERT_EQ(cut.candidates.size(), 2u);
+  for (CandidateOutcome& outcome : cut.candidates) {
+    if (outcome.config.IsSame(cut.baseline->config)) continue;
+    cut.fatal.push_back({outcome.config, "it crashed"});
+    outcome = CandidateOutcome::Failed(outcome.config, OutcomeKind::kCrash, "it crashed");
+  }
+  cut.best = *cut.baseline;
+  ASSERT_OK(policy_.store->Put(cut));
+  policy_.search.budgets.trials = 1;
+  TunedKernel kernel = Create(Guided());
+  Launch(kernel, 1000);
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  EXPECT_EQ(OnlyRecord().SearchedText(), "searched 3 of 4");
+}
+
+TEST_F(SampledSearchTest, WhereAChangedListDropsTheWinnerTheFastestThatStaysIsRacedAndSelected) {
+  EXPECT_EQ(CompiledByLaunch(Listed({{64, 100}, {64, 1}, {256, 1}})).size(), 3u);
+  const bool was_first = OnlyRecord().best.config.ToString() == "TILE=64, WORK=1";
+  EXPECT_TRUE(CompiledByLaunch(Listed({{64, 100}, {was_first ? 256 : 64, 1}})).empty()) << "its code is stored";
+  EXPECT_EQ(tunes_, 1);
+  const TuningRecord after = OnlyRecord();
+  EXPECT_EQ(after.best.config.ToString(), was_first ? "TILE=256, WORK=1" : "TILE=64, WORK=1");
+  EXPECT_EQ(after.reason, SelectionReason::kFastest);
 }
 
 TEST_F(SampledSearchTest, WhatWonForAnotherKeyIsTriedFirst) {

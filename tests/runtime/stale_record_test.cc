@@ -73,6 +73,49 @@ TEST_F(StaleRecordTest, AHeaderThatChangedIsCompiledForTheStoredSelection) {
   EXPECT_EQ(counters.stored_hits, 1);
 }
 
+TEST_F(StaleRecordTest, OutcomesOfCodeWhoseHeaderChangedAreNotKeptByTheNextSearch) {
+  const auto record_of = [&](std::int64_t num_configs) {
+    SearchSpace space;
+    const IntAxis which = space.AddAxis("WHICH", {1, 2, 3, 4});
+    std::vector<std::vector<AxisAssignment>> list;
+    for (std::int64_t config = 1; config <= num_configs; ++config) list.push_back({{which, config}});
+    space.SetConfigs(list).SetBaseline({{which, 1}});
+    KernelDefinition definition("set");
+    definition.Parameters({Out("y", kFloat32, {"N"}).MayBePartial()}).Space(space).Key({KeyOf("N")});
+    definition.Grid(Grid::Fixed(1))
+        .AddVariant(CpuCpp("#include \"" + folder_ + "/value.h\"\n" +
+                               "static void set(const tuneonce_block&, float* y) {\n"
+                               "  for (volatile int i = 0; i < SLOW * 100000; i = i + 1) {}\n"
+                               "  *y = 1;\n"
+                               "}\n"
+                               "TUNEONCE_CPU_KERNEL(set);",
+                           "set"));
+    SqliteStoreOptions options;
+    options.path = folder_ + "/cache/store.db";
+    AutotunePolicy policy;
+    policy.store = *SqliteStore::Open(options);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy);
+    EXPECT_OK(kernel);
+    DeviceBuffer y = Floats({0});
+    EXPECT_OK(kernel->Launch(stream_->get(), testing::View(y)));
+    EXPECT_EQ(kernel->counters().tunes, 1);
+    return policy.store->List()->front();
+  };
+  WriteHeader("#define SLOW (WHICH == 2 ? 1 : 50 + WHICH)\nstatic_assert(WHICH != 3, \"\");\n");
+  const TuningRecord before = record_of(3);
+  EXPECT_EQ(before.best.config.ToString(), "WHICH=2");
+  EXPECT_EQ(before.failures().size(), 1u);
+  WriteHeader("#define SLOW (WHICH == 3 ? 1 : 50 + WHICH)\n");
+  const TuningRecord after = record_of(4);
+  EXPECT_EQ(after.best.config.ToString(), "WHICH=3") << "it compiles now";
+  EXPECT_EQ(after.successes().size(), 4u);
+  for (const CandidateOutcome& outcome : after.successes()) {
+    const bool is_fast = outcome.config.ToString() == "WHICH=3";
+    EXPECT_TRUE(is_fast || outcome.measurement.mean_us > 4 * after.best.measurement.mean_us)
+        << outcome.config.ToString() << " has the time of its old code";
+  }
+}
+
 /// With code in the store, and apart from it.
 class StaleBaselineTest : public StaleRecordTest, public ::testing::WithParamInterface<bool> {};
 

@@ -321,6 +321,29 @@ TEST_F(TunedStoreTest, PolicySaysWhichMatchesServe) {
   }
 }
 
+TEST_F(TunedStoreTest, ASelectionThatNoSearchVerifiedIsComparedBeforeItServes) {
+  const std::shared_ptr<RecordStore> store = policy_.store = OpenStore(path_);
+  TunedKernel first = Create();
+  ASSERT_OK(Launch(first, 1000));
+  TuningRecord record = store->List()->front();
+  const Config selected = record.best.config;
+  record.verification = Verification();  // As `records dispatch` leaves it.
+  ASSERT_OK(store->Put(record));
+  policy_.mode = AutotunePolicy::Mode::kStoredOnly;
+  TunedKernel stored_only = Create();
+  ASSERT_OK(Launch(stored_only, 1000));
+  EXPECT_EQ(stored_only.counters().stored_hits, 0);
+  EXPECT_EQ(stored_only.counters().fallbacks, 1);
+  policy_.mode = AutotunePolicy::Mode::kTuneOnMiss;
+  TunedKernel compared = Create();
+  ASSERT_OK(Launch(compared, 1000));
+  EXPECT_EQ(compared.counters().tunes, 0) << "it is not searched for";
+  EXPECT_EQ(compared.counters().stored_hits, 1);
+  record = store->List()->front();
+  EXPECT_TRUE(record.best.config.IsSame(selected));
+  EXPECT_EQ(record.verification.level, Verification::Level::kReference);
+}
+
 TEST_F(TunedStoreTest, AConfigThatIsGoneMeansANewSearch) {
   auto store = std::make_shared<MemoryStore>();
   policy_.store = store;

@@ -79,7 +79,7 @@ Table TableOf(const std::vector<TuningRecord>& records) {
 }
 
 /// Returns the record with the fastest of the chosen configs as the selected one, and without those that were not
-/// chosen. The baseline stays.
+/// chosen. The baseline stays. Another config than the search selected was not verified as finalists are.
 TuningRecord Dispatched(TuningRecord record, const std::vector<std::string>& chosen, double within) {
   auto is_kept = [&](const CandidateOutcome& each) {
     const bool is_baseline = record.baseline && each.config.IsSame(record.baseline->config);
@@ -100,7 +100,10 @@ TuningRecord Dispatched(TuningRecord record, const std::vector<std::string>& cho
                                         record.best.config.ToString(), "}"));
     record.reason = SelectionReason::kUnknown;
     record.best = *best;
-    record.speedup_over_baseline.reset();  // It was the other config's.
+    record.is_conclusive = false;
+    // They were the other config's.
+    record.verification = Verification();
+    record.speedup_over_baseline.reset();
   }
   record.num_not_measured += static_cast<int>(record.candidates.size() - kept.size());
   record.candidates = std::move(kept);
@@ -114,13 +117,15 @@ Status DispatchRecords(const RecordsArguments& arguments) {
   TUNEONCE_RETURN_IF_ERROR(CheckStoreOutput(arguments.output, {arguments.store}, arguments.kernel));
   TUNEONCE_ASSIGN_OR_RETURN(const WholeStore store, ReadWhole(arguments.store));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store.store, arguments.kernel));
-  records.erase(std::remove_if(records.begin(), records.end(),
-                               [&](const TuningRecord& record) {
-                                 const bool is_other =
-                                     !arguments.device.empty() && record.key.device_name != arguments.device;
-                                 return is_other || record.successes().empty() || record.is_imported();
-                               }),
-                records.end());
+  std::vector<TuningRecord> pinned;  // Written as they are.
+  records.erase(
+      std::remove_if(records.begin(), records.end(),
+                     [&](const TuningRecord& record) {
+                       const bool is_other = !arguments.device.empty() && record.key.device_name != arguments.device;
+                       if (record.is_pinned && !is_other) pinned.push_back(record);
+                       return is_other || record.is_pinned || record.successes().empty() || record.is_imported();
+                     }),
+      records.end());
   if (records.empty()) {
     return NotFoundError("cannot select configs of '" + arguments.kernel + "': " + store.store->path() +
                          " has no measured record of it");
@@ -145,13 +150,11 @@ Status DispatchRecords(const RecordsArguments& arguments) {
   for (TuningRecord& record : records) record = Dispatched(std::move(record), canonical, within);
   int without_code = 0;
   std::size_t num_code = 0;
+  records.insert(records.end(), pinned.begin(), pinned.end());
   TUNEONCE_RETURN_IF_ERROR(WriteSelected(store, records, arguments.output, &without_code, &num_code));
   if (arguments.json) {
-    Json json = {{"store", store.store->path()},
-                 {"output", arguments.output},
-                 {"records", num_records},
-                 {"within", within},
-                 {"measured", table.configs.size()}};
+    Json json = {{"store", store.store->path()}, {"output", arguments.output}, {"records", num_records},
+                 {"pinned", pinned.size()},      {"within", within},           {"measured", table.configs.size()}};
     json["configs"] = Json::array();
     for (std::size_t config : chosen) json["configs"].push_back(ConfigJson(table.configs[config]));
     json["dims"] = table.dims;
@@ -176,7 +179,8 @@ Status DispatchRecords(const RecordsArguments& arguments) {
   PrintLine(
       "a tree with %zu leaves selects configs that are %.1f %% slower than the fastest on average, at most %.1f %%",
       tree.num_leaves(), 100 * (sum / static_cast<double>(num_records) - 1), 100 * (largest - 1));
-  PrintLine("%zu records and %zu pieces of code written to %s", num_records, num_code, arguments.output.c_str());
+  PrintLine("%zu records and %zu pieces of code written to %s", records.size(), num_code, arguments.output.c_str());
+  if (!pinned.empty()) PrintLine("%zu of these records are pinned, and unchanged", pinned.size());
   if (without_code > 0) PrintLine("%d of these records have no code: launches of them need a compiler", without_code);
   return Status();
 }
