@@ -66,8 +66,8 @@ struct Budgets {
   /// measured in any case, or without one the first candidate, so that there is a result. Default 0: no limit.
   Milliseconds wall{0};
   /// The most configs that the search compiles or runs, the baseline included. The search is then cut short: its record
-  /// (TuningRecord::is_complete) serves, and a later process continues the search (TunedKernel::TunePending). Default
-  /// 0: no limit.
+  /// (TuningRecord::is_complete) serves, and a later process continues the search (TunedKernel::TunePending), which
+  /// runs the baseline and at most three of the fastest configs again beside so many new ones. Default 0: no limit.
   int trials = 0;
   /// Wall time of the race. No round begins after it, nor after SearchOptions::max_rounds rounds, nor after `gpu`. The
   /// winner is then selected from the rounds so far, and TuningRecord::is_conclusive is false. Default 10 s.

@@ -38,15 +38,16 @@ Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& q
   Span span(&to_.policy.search.runtime->trace(), "tune", "tune " + kernel + " " + key_text);
   to_.announcer.Inform(key_text, [&] { return absl::StrCat("a search begins among ", configs->size(), " configs"); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
+  const auto begin = std::chrono::steady_clock::now();  // The budgets are of both searches together.
   std::optional<SearchOutcome> confirmed;
   if (miss->before_update != nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(confirmed, Confirm(question.request, question.key, *miss->before_update));
+    TUNEONCE_ASSIGN_OR_RETURN(confirmed, Confirm(question.request, question.key, *miss->before_update, begin));
   }
   SearchOutcome searched;
   if (confirmed) {
     searched = *std::move(confirmed);
   } else {
-    TUNEONCE_ASSIGN_OR_RETURN(searched, Search(question.request, question.key, /*only=*/nullptr));
+    TUNEONCE_ASSIGN_OR_RETURN(searched, Search(question.request, question.key, /*only=*/nullptr, begin));
   }
   to_.counters.tuning_ns += static_cast<std::int64_t>(searched.record->cost.wall_seconds * 1e9);
   FoundConfig found;
@@ -62,11 +63,12 @@ Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& q
 Result<SearchOutcome> SearchedConfigs::Compare(const TuneRequest& request, const KeyInStore& in_store,
                                                const Config& only) {
   const Configs alone = {only};
-  return Search(request, in_store, &alone);
+  return Search(request, in_store, &alone, std::chrono::steady_clock::now());
 }
 
 Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest& request, const KeyInStore& in_store,
-                                                              const TuningRecord& old) {
+                                                              const TuningRecord& old,
+                                                              std::chrono::steady_clock::time_point begin) {
   using Confirmed = std::optional<SearchOutcome>;
   const bool is_search = old.is_complete && !old.is_pinned && !old.is_imported();
   if (!is_search || !in_store.HasConfigs(old.configs) || !old.verification.Covers(in_store.demanded))
@@ -77,6 +79,14 @@ Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest&
   }
   Configs tried = agreeing;
   for (const Config& config : PortfolioOfOthers(in_store, /*of_other_shapes=*/true)) tried.push_back(config);
+  // Also without other keys there is something to disagree.
+  constexpr std::size_t kRunnersUp = 2;
+  std::size_t num_runners_up = 0;
+  for (const CandidateOutcome& each : old.successes()) {  // The fastest first.
+    const bool is_other = std::none_of(agreeing.begin(), agreeing.end(),
+                                       [&](const Config& config) { return config.IsSame(each.config); });
+    if (is_other && num_runners_up++ < kRunnersUp) tried.push_back(each.config);
+  }
   Configs own;
   for (const Config& config : tried) {
     std::optional<Config> valid = in_store.ConfigOf(config);
@@ -84,7 +94,7 @@ Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest&
   }
   TUNEONCE_ASSIGN_OR_RETURN(const Configs* all, in_store.Configs());
   if (2 * own.size() > all->size()) return Confirmed();  // A search of all costs little more.
-  Result<SearchOutcome> raced = Search(request, in_store, &own);
+  Result<SearchOutcome> raced = Search(request, in_store, &own, begin);
   if (!raced.ok()) {
     if (raced.status().sticky() || raced.status().code() == StatusCode::kCancelled) return raced.status();
     return Confirmed();
@@ -96,9 +106,8 @@ Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest&
     });
   });
   if (!agrees) return Confirmed();
-  record.is_complete = true;
   record.is_conclusive = false;  // Not among all configs.
-  record.num_not_measured = static_cast<int>(all->size() - std::min(all->size(), record.candidates.size()));
+  record.num_not_measured += static_cast<int>(all->size() - std::min(all->size(), record.candidates.size()));
   const std::string before = old.key.driver_version != in_store.key.driver_version
                                  ? absl::StrCat("driver ", old.key.driver_version)
                                  : old.best.toolchain;
@@ -108,8 +117,7 @@ Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest&
 }
 
 Result<SearchOutcome> SearchedConfigs::Search(const TuneRequest& request, const KeyInStore& in_store,
-                                              const Configs* only) {
-  const auto begin = std::chrono::steady_clock::now();
+                                              const Configs* only, std::chrono::steady_clock::time_point begin) {
   const bool is_at_bound = request.call.BoundOf(*to_.definition) == request.call.call().problem.dims;
   if (to_.policy.tune_at_bucket_bound && !is_at_bound) {
     Result<SearchOutcome> result = SearchAtBound(request, in_store, only, begin);

@@ -36,13 +36,14 @@ class SearchedConfigs : public ConfigProvider {
     /// What that search selected, and the fastest others, which are selected if it is gone or fails now.
     Configs incumbents;
   };
-  /// Races what `old`, a record from before an update (StoreMiss), selected, what tied with it and the portfolio.
-  /// Returns nothing if `old` is not of a search that covers this one, or one of the portfolio is faster by more than a
-  /// tie: then all is searched.
+  /// Races what `old`, a record from before an update (StoreMiss), selected, what tied with it, the two next fastest and
+  /// the portfolio. Returns nothing if `old` is not of a search that covers this one, or one of the others is faster by
+  /// more than a tie: then all is searched.
   Result<std::optional<SearchOutcome>> Confirm(const TuneRequest& request, const KeyInStore& in_store,
-                                               const TuningRecord& old);
+                                               const TuningRecord& old, std::chrono::steady_clock::time_point begin);
   /// `only`: null, or the configs that are tried beside the baseline.
-  Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Configs* only);
+  Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
+                               std::chrono::steady_clock::time_point begin);
   Result<SearchOutcome> SearchAtBound(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
                                       std::chrono::steady_clock::time_point begin);
   /// `begin`: when the search began.

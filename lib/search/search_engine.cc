@@ -107,6 +107,7 @@ std::vector<StrategyTrial> SearchEngine::Remember(const std::map<std::string, st
       trial.time_us = same->second;
     }
     if (!known_.insert(known->second).second) continue;
+    has_success_ |= trial.kind == OutcomeKind::kMeasured;
     trials.push_back(trial);
     groups_.Keep(known->second, outcome);
   }
@@ -211,8 +212,17 @@ Status SearchEngine::Prepare(CandidateGroup& group) {
   return group.prepared->fatal;
 }
 
+std::chrono::milliseconds SearchEngine::CompilingTimeLeft() const {
+  const std::chrono::milliseconds whole = options_.compile.total_timeout;
+  if (whole.count() == 0) return std::chrono::milliseconds::max();
+  return whole - std::chrono::duration_cast<std::chrono::milliseconds>(compiling_took_);
+}
+
 CompileOptions SearchEngine::OptionsToCompile() const {
   CompileOptions compile = options_.compile;
+  if (compile.total_timeout.count() != 0) {
+    compile.total_timeout = std::max(CompilingTimeLeft(), std::chrono::milliseconds(1));
+  }
   if (options_.stop.stop_possible()) compile.stop = options_.stop;
   if (compile.cache == nullptr) compile.cache = runtime_.memory_store();
   return compile;
@@ -243,6 +253,7 @@ std::vector<std::size_t> SearchEngine::NextBatch() {
     return batch;
   }
   const bool is_over = (most > 0 && num_trials_ >= most) || Clock::now() >= compiling_ends_ ||
+                       CompilingTimeLeft() <= std::chrono::milliseconds(0) ||
                        trial_gpu_ms_ >= kTrialBudgets * options_.budgets.gpu.count();
   was_cut_short_ = is_over;
   return is_over ? std::vector<std::size_t>() : batch;
@@ -285,6 +296,7 @@ Status SearchEngine::CompileAndPrepare(const std::vector<std::size_t>& batch) {
   std::vector<std::size_t> index_of;
   std::vector<CompileJob> jobs = groups_.JobsToCompile(batch, compiling_ends_, &index_of);
   for (std::size_t index : batch) num_trials_ += repeated_.count(index) > 0 ? 0 : 1;
+  const Clock::time_point compiling_began = Clock::now();
   CompilePool pool(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs), OptionsToCompile(),
                    &runtime_.trace());
   while (std::optional<CompiledJob> compiled = NextOf(pool)) {
@@ -294,6 +306,7 @@ Status SearchEngine::CompileAndPrepare(const std::vector<std::size_t>& batch) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     if (!target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/false));
   }
+  compiling_took_ += Clock::now() - compiling_began;
   record_.cost.compile_wall_seconds = SecondsSince(stage_began_);
   if (target_.is_cpu_device && !IsSampled()) progress_.Begin(SearchProgress::Stage::kMeasure);
   groups_.SortByPlace();
@@ -304,6 +317,7 @@ Status SearchEngine::CompileAndPrepare(const std::vector<std::size_t>& batch) {
 
 bool SearchEngine::TellStrategy(const std::vector<std::size_t>& batch) {
   bool are_all_tried = true;
+  bool is_baseline_lost = false;
   for (std::size_t index : batch) {
     if (known_.count(index) > 0) continue;  // It is a required one.
     if (groups_.IsExcluded(index)) {
@@ -315,6 +329,7 @@ bool SearchEngine::TellStrategy(const std::vector<std::size_t>& batch) {
       are_all_tried = false;
       continue;
     }
+    is_baseline_lost |= trial.kind == OutcomeKind::kNotVerified;
     if (IsFailure(trial.kind)) failure_texts_.insert(trial.failure);
     has_success_ |= trial.kind == OutcomeKind::kMeasured;
     run_->Add({index, trial.kind, trial.time_us, trial.compile_ms});
@@ -323,7 +338,7 @@ bool SearchEngine::TellStrategy(const std::vector<std::size_t>& batch) {
   // Configs that have little in common failed for the same reason, so that the reason is not in the config.
   constexpr std::size_t kLeastFailures = 16;
   const bool is_hopeless = !has_success_ && num_trials_ >= kLeastFailures && failure_texts_.size() == 1;
-  return are_all_tried && !is_hopeless;
+  return are_all_tried && !is_hopeless && !is_baseline_lost;
 }
 
 Status SearchEngine::SampleTrial(CandidateGroup& group) {

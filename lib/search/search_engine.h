@@ -104,6 +104,8 @@ class SearchEngine {
   bool MayRace(const CandidateGroup& group) const;
   bool IsRequired(const CandidateGroup& group) const;
   std::optional<CompiledJob> NextOf(CompilePool& pool) const;
+  /// What is left of CompileOptions::total_timeout after the batches so far. It may be negative.
+  std::chrono::milliseconds CompilingTimeLeft() const;
   CompileOptions OptionsToCompile() const;
   /// Prepares every group that can be by now: the baseline's first, if the runner wants it so.
   Status PrepareGroups(bool all_compiled);
@@ -187,7 +189,8 @@ class SearchEngine {
   bool has_success_ = false;             // Some candidate was measured.
   bool was_cut_short_ = false;           // A budget ended the trials, not the strategy.
   double trial_gpu_ms_ = 0;
-  double most_racing_us_ = 0;  // In a search that is not exhaustive: a slower trial does not race.
+  Clock::duration compiling_took_{0};  // While batches were compiled, and measured as far as that goes on meanwhile.
+  double most_racing_us_ = 0;          // In a search that is not exhaustive: a slower trial does not race.
   FinalistChecks* checks_ = nullptr;
   std::vector<KnownFatal> fatal_;
   std::vector<CandidateGroup*> racing_;  // Entrants of the race, the baseline first, then in the space's order.

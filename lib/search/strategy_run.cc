@@ -101,6 +101,7 @@ std::vector<std::size_t> StrategyRun::Next(std::size_t batch_size) {
       ++num_refused_;
     }
   }
+  if (!is_exhaustive_) batch.resize(std::min(batch.size(), batch_size));
   return batch;
 }
 

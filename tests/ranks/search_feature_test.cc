@@ -76,7 +76,7 @@ TEST_P(SearchFeatureInRanksTest, OneRankSearchesAndAllRunOneCorrectConfig) {
     const bool is_update = GetParam() == SearchFeature::kDriverUpdate || GetParam() == SearchFeature::kToolchainUpdate;
     if (is_update) {
       EXPECT_EQ(ranks.policies[0].store->List()->back().SearchedText(),
-                is_faulty ? "searched all 8" : "searched 2 of 8");
+                is_faulty ? "searched all 8" : "searched 4 of 8");
     }
   }
 }

@@ -64,7 +64,9 @@ class GuidedSearchTest : public ::testing::Test {
     runner_.ran.clear();
     options_.runtime = testing::RuntimeWith(std::make_shared<FakeToolchain>());
     options_.compile.cache = MakeMemoryStore();
-    SearchEngine engine("k", "M=64", Target(), configs_[kBaseline], options_, runner_, measuring_lock_);
+    std::optional<Config> baseline;
+    if (has_baseline_) baseline = configs_[kBaseline];
+    SearchEngine engine("k", "M=64", Target(), baseline, options_, runner_, measuring_lock_);
     TUNEONCE_ASSIGN_OR_RETURN(
         SearchOutcome outcome,
         engine.Run(ConfigPlanner(configs_, [this](const Config& config) { return Plan(config); }), start_));
@@ -78,6 +80,7 @@ class GuidedSearchTest : public ::testing::Test {
   std::function<bool(const Config&)> is_excluded_;
   std::function<std::string(const Config&)> content_of_;
   std::string faulty_;
+  bool has_baseline_ = true;
   int num_planned_ = 0;
   ScriptedRunner runner_;
   Mutex measuring_lock_;
@@ -168,7 +171,8 @@ TEST_F(GuidedSearchTest, PlanningEndsWithTheTimeForCompiling) {
 }
 
 TEST_F(GuidedSearchTest, DeviceTimeBoundsTheTrials) {
-  options_.budgets.gpu = Budgets::Milliseconds(1);  // A trial takes 0.3 to 0.8 ms; ten times as much as the race may take is for trials.
+  options_.budgets.gpu =
+      Budgets::Milliseconds(1);  // A trial takes 0.3 to 0.8 ms; ten times as much as the race may take is for trials.
   Result<TuningRecord> record = Search();
   ASSERT_OK(record);
   EXPECT_FALSE(record->is_complete);
@@ -183,6 +187,43 @@ TEST_F(GuidedSearchTest, AFailureOfEveryConfigEndsTheSearchWithOneMessage) {
   const std::string& message = record.status().message();
   EXPECT_NE(message.find("all 16 candidates failed: compile: line 1: error ({a="), std::string::npos) << message;
   EXPECT_NE(message.find(" and 15 more)"), std::string::npos) << message;
+}
+
+TEST_F(GuidedSearchTest, FailuresDoNotEndASearchThatContinuesOneWithSuccesses) {
+  has_baseline_ = false;
+  runner_.wants_baseline = false;
+  options_.budgets.trials = 20;
+  Result<TuningRecord> first = Search();
+  ASSERT_OK(first);
+  start_.known = first->candidates;
+  start_.required = {first->best.config};
+  std::set<std::string> known;
+  for (const CandidateOutcome& outcome : first->candidates) known.insert(outcome.config.ToString());
+  content_of_ = [&](const Config& config) {
+    return known.count(config.ToString()) > 0 ? config.ToString() : std::string("error");
+  };
+  options_.budgets.trials = 40;
+  Result<TuningRecord> second = Search();
+  ASSERT_OK(second);
+  EXPECT_EQ(second->SearchedText(), "searched 60 of 512") << "40 new ones";
+  EXPECT_FALSE(second->is_complete);
+}
+
+TEST_F(GuidedSearchTest, WithoutABaselineToCompareWithNothingMoreIsTried) {
+  runner_.baseline_fails = true;
+  Result<TuningRecord> record = Search();
+  ASSERT_FALSE(record.ok());
+  EXPECT_LE(num_planned_, 16) << "a batch, of 512";
+  EXPECT_NE(record.status().message().find("not verified"), std::string::npos) << record.status().message();
+}
+
+TEST_F(GuidedSearchTest, TheTimeForCompilingIsThatOfAllBatches) {
+  runner_.prepare_ms = 10;  // While others compile.
+  options_.compile.total_timeout = std::chrono::milliseconds(200);
+  Result<TuningRecord> record = Search();
+  ASSERT_OK(record);
+  EXPECT_FALSE(record->is_complete);
+  EXPECT_LT(record->candidates.size(), 60u);
 }
 
 TEST_F(GuidedSearchTest, FailuresThatDependOnTheConfigDoNotEndIt) {
@@ -255,9 +296,26 @@ TEST_F(GuidedSearchTest, AHostsStrategyDecidesAndTheBaselineIsMeasuredAllTheSame
       std::set<std::string>(runner_.ran.begin(), runner_.ran.end()),
       (std::set<std::string>{configs_[kBaseline].ToString(), configs_[400].ToString(), configs_[401].ToString()}));
   EXPECT_EQ(record->SearchedText(), "searched 3 of 512");
-  EXPECT_EQ(std::count(record->notes.begin(), record->notes.end(),
-                       "the strategy proposed 2 configs that do not exist or were proposed before: they were not tried"),
-            1);
+  EXPECT_EQ(
+      std::count(record->notes.begin(), record->notes.end(),
+                 "the strategy proposed 2 configs that do not exist or were proposed before: they were not tried"),
+      1);
+}
+
+TEST_F(GuidedSearchTest, AHostsStrategyThatProposesMoreThanABatchKeepsToTheTrials) {
+  class Greedy final : public SearchStrategy {
+   public:
+    Proposal Propose(const SearchHistory& history) const override {
+      Proposal proposal;
+      for (std::size_t i = 0; i < 15; ++i) proposal.configs.push_back(100 + history.trials.size() + i);
+      return proposal;
+    }
+  };
+  options_.make_strategy = [](const StrategySpace&) { return std::make_unique<Greedy>(); };
+  options_.budgets.trials = 20;
+  Result<TuningRecord> record = Search();
+  ASSERT_OK(record);
+  EXPECT_EQ(record->SearchedText(), "searched 20 of 512");
 }
 
 TEST_F(GuidedSearchTest, KnownTimesAreKeptWhereTheListChangesAndOnlyNewConfigsAreTried) {

@@ -73,7 +73,10 @@ class ScriptedRunner final : public CandidateRunner, public TrialPlace {
     std::this_thread::sleep_for(std::chrono::milliseconds(prepare_ms));
     if (is_baseline) wants_baseline = false;
     PreparedTrial result;
-    if (candidate.source.content() == "crash") {
+    if (baseline_fails) {
+      const OutcomeKind kind = is_baseline ? OutcomeKind::kWrongResult : OutcomeKind::kNotVerified;
+      result.failure = CandidateOutcome::Failed(candidate.config, kind, "not verified: " + candidate.config.ToString());
+    } else if (candidate.source.content() == "crash") {
       result.fatal = Status::FromDriver(StatusCode::kInternal, "illegal access", 700, true);
     } else if (double us = times.at(candidate.source.content()); us < 0) {
       result.failure = CandidateOutcome::Failed(candidate.config, OutcomeKind::kRun, "failed running");
@@ -170,6 +173,7 @@ class ScriptedRunner final : public CandidateRunner, public TrialPlace {
   int sample_ms = 0;  ///< How long a round takes.
   std::int64_t launches = 0;
   bool wants_baseline = false;
+  bool baseline_fails = false;  // So that nothing can be verified.
   Status lost;  ///< What Sample says from the fourth round on.
   int num_sampled = 0;
   std::int64_t slow_from = 0;  ///< From this launch on all candidates take the same time.

@@ -100,7 +100,7 @@ class SearchFeatureTest : public testing::TunedScaleTest,
         return;
       case SearchFeature::kDriverUpdate:
       case SearchFeature::kToolchainUpdate:
-        EXPECT_EQ(record->SearchedText(), is_faulty ? "searched all 8" : "searched 2 of 8");
+        EXPECT_EQ(record->SearchedText(), is_faulty ? "searched all 8" : "searched 4 of 8");
         return;
       case SearchFeature::kChangedList: {
         const std::optional<CandidateOutcome> kept = OutcomeOf(*record, "CONFIG=4");
