@@ -67,7 +67,7 @@ struct Budgets {
   Milliseconds wall{0};
   /// The most configs that the search compiles or runs, the baseline included. The search is then cut short: its record
   /// (TuningRecord::is_complete) serves, and a later process continues the search (TunedKernel::TunePending), which
-  /// runs the baseline and at most three of the fastest configs again beside so many new ones. Default 0: no limit.
+  /// runs the baseline and at most three of the fastest configs again, and as many new ones. Default 0: no limit.
   int trials = 0;
   /// Wall time of the race. No round begins after it, nor after SearchOptions::max_rounds rounds, nor after `gpu`. The
   /// winner is then selected from the rounds so far, and TuningRecord::is_conclusive is false. Default 10 s.
@@ -233,8 +233,9 @@ struct AutotunePolicy {
   std::shared_ptr<AutotuneObserver> observer;
   /// Name of a group of kernels that share selected configs: kernels with the same name here, the same configs and the
   /// same values of TuningKey::key_words run the same config. The first kernel that meets a key tunes it, and the
-  /// others compile that config without measuring it. Use it for a backward pass that must run with the forward pass's
-  /// config. Empty (default): each kernel selects its own configs.
+  /// others compile that config without measuring it. TunePending does not continue a search that was cut short. Use it
+  /// for a backward pass that must run with the forward pass's config. Empty (default): each kernel selects its own
+  /// configs.
   std::string selection_group;
   /// Other processes or threads that run the same config for each key (docs/production.md). Default: none.
   RankPolicy ranks;

@@ -248,7 +248,9 @@ TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& k
 TuneOutcome MissPolicy::VerifyReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool only_serves,
                                     const TuneOutcome& so_far) {
   if (only_serves || to_.ready_keys.HasVerifiedSelection(key, request.call.call())) return so_far;
-  return chain_.VerifyAt(request, key, effort.may_wait);
+  TuneOutcome verified = chain_.VerifyAt(request, key, effort.may_wait);
+  const bool is_confirmed = verified.status.ok() && verified.origin == TuneOutcome::Origin::kReady;
+  return is_confirmed ? so_far : verified;
 }
 
 bool MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome) {

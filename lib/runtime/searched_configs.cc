@@ -193,7 +193,7 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
   SearchScope scope{in_store.key.key_text, configs, in_store.left_out, FatalAt(in_store.key)};
   scope.began = begin;
   if (only == nullptr) {
-    Knowledge known = KnowledgeOf(in_store, request.call.call());
+    Knowledge known = KnowledgeOf(in_store, request.call.call(), to_.definition->DimsString(call.problem.dims));
     scope.known = std::move(known.outcomes);
     scope.required = std::move(known.incumbents);
     scope.portfolio = PortfolioFor(in_store, configs.size(), options);
@@ -210,7 +210,8 @@ SearchOptions SearchedConfigs::OptionsOf(const TuneRequest& request) const {
   return options;
 }
 
-SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_store, const BoundCall& call) const {
+SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_store, const BoundCall& call,
+                                                        const std::string& measured_at) const {
   Knowledge knowledge;
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
   if (!there.ok() || there->match != RecordMatch::kExact) return knowledge;
@@ -221,6 +222,7 @@ SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_sto
   if (!is_known || (record.is_complete && has_same_configs)) return knowledge;
   if (!in_store.HasBaselineOfCall(record, call)) return knowledge;       // The other baseline may be incorrect.
   if (!record.verification.Covers(in_store.demanded)) return knowledge;  // What was measured may be incorrect.
+  if (record.tuned_at != measured_at) return knowledge;                  // And of a shape that takes another time.
   const auto is_measured = [](const CandidateOutcome& outcome) { return outcome.kind == OutcomeKind::kMeasured; };
   // Where a file that the code includes has changed, nothing is known of that code, nor why other code failed.
   std::set<std::string> changed;

@@ -36,9 +36,9 @@ class SearchedConfigs : public ConfigProvider {
     /// What that search selected, and the fastest others, which are selected if it is gone or fails now.
     Configs incumbents;
   };
-  /// Races what `old`, a record from before an update (StoreMiss), selected, what tied with it, the two next fastest and
-  /// the portfolio. Returns nothing if `old` is not of a search that covers this one, or one of the others is faster by
-  /// more than a tie: then all is searched.
+  /// Races what `old`, a record from before an update (StoreMiss), selected, what tied with it, the two next fastest
+  /// and the portfolio. Returns nothing if `old` is not of a search that covers this one, or one of the others is
+  /// faster by more than a tie: then all is searched.
   Result<std::optional<SearchOutcome>> Confirm(const TuneRequest& request, const KeyInStore& in_store,
                                                const TuningRecord& old, std::chrono::steady_clock::time_point begin);
   /// `only`: null, or the configs that are tried beside the baseline.
@@ -56,7 +56,8 @@ class SearchedConfigs : public ConfigProvider {
   SearchOptions OptionsOf(const TuneRequest& request) const;
   /// Returns what a record of the key holds that was made by a search which was cut short, or which had another list of
   /// configs.
-  Knowledge KnowledgeOf(const KeyInStore& in_store, const BoundCall& call) const;
+  /// `measured_at`: the dims at which this search measures.
+  Knowledge KnowledgeOf(const KeyInStore& in_store, const BoundCall& call, const std::string& measured_at) const;
   /// Returns configs that were fast for other keys of the kernel, on this device or another one, in this version or
   /// another one, as far as the store knows. Empty where the search tries all configs.
   Configs PortfolioFor(const KeyInStore& in_store, std::size_t num_configs, const SearchOptions& options) const;

@@ -104,10 +104,11 @@ Status MissPolicy::TunePendingKey(CUstream stream, const PendingKeys::Entry& wai
 }
 
 void MissPolicy::NoteCutShort(const BoundCall& call, const LaunchKey& key, const TuneOutcome& served) {
-  // A search of this process has used up its budget, and ranks agree on what they run.
+  // A search of this process has used up its budget. Ranks agree on what they run, and so do kernels of a group.
   const bool is_of_records =
       served.origin == TuneOutcome::Origin::kStore || served.origin == TuneOutcome::Origin::kPrediction;
-  if (!is_of_records || served.is_complete || !may_search() || to_.is_in_ranks()) return;
+  const bool is_shared = to_.is_in_ranks() || !to_.policy.selection_group.empty();
+  if (!is_of_records || served.is_complete || !may_search() || is_shared) return;
   PendingKeys::Entry entry = PendingOf(call, key, /*inputs=*/nullptr);
   entry.is_cut_short = true;
   pending_.Add(std::move(entry));
@@ -125,9 +126,10 @@ Status MissPolicy::ContinueSearch(CUstream stream, const PendingKeys::Entry& wai
     return outcome.status;
   });
   if (outcome.is_elsewhere) return Status();
+  if (!made.ok() && to_.policy.search.stop.stop_requested()) return made;
   pending_.Remove(waiting.key);  // In this process, the budget is spent once.
-  if (made.ok() || made.sticky() || to_.policy.search.stop.stop_requested()) return made;
-  to_.announcer.Inform(waiting.text, [&] { return "the search was not continued: " + made.message(); });
+  if (made.ok() || made.sticky()) return made;
+  to_.announcer.Warn(waiting.text + ": TunePending did not search: " + made.message());
   return Status();
 }
 

@@ -37,6 +37,8 @@ std::optional<RecordPreference> ByWhatTheyAre(const TuningRecord& first, const T
   if (first.is_pinned) return More(first.unix_seconds, second.unix_seconds, "pinned later");
   if (auto own = More(!first.is_imported(), !second.is_imported(), "measured, not imported")) return own;
   if (auto measured = More(IsMeasured(first), IsMeasured(second), "measured")) return measured;
+  const auto level = [](const TuningRecord& record) { return static_cast<int>(record.verification.level); };
+  if (auto verified = More(level(first), level(second), "verified more strictly")) return verified;
   if (auto complete = More(first.is_complete, second.is_complete, "complete")) return complete;
   if (first.is_complete) return std::nullopt;
   return Less(first.num_not_measured, second.num_not_measured, "of the search that measured more");

@@ -1,14 +1,17 @@
 // Searches of a TunedKernel that try a part of the configs: records, the next process, changed lists, portfolios.
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "testing/expect_status.h"
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/watched_toolchain.h"
+#include "testing/work_timer.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
@@ -191,13 +194,74 @@ TEST_F(SampledSearchTest, ConfigsThatEndedTheirProcessCostAContinuedSearchNoTria
 }
 
 TEST_F(SampledSearchTest, WhereAChangedListDropsTheWinnerTheFastestThatStaysIsRacedAndSelected) {
+  testing::WorkTimer timer;
+  policy_.search.timer = &timer;
   EXPECT_EQ(CompiledByLaunch(Listed({{64, 100}, {64, 1}, {256, 1}})).size(), 3u);
-  const bool was_first = OnlyRecord().best.config.ToString() == "TILE=64, WORK=1";
-  EXPECT_TRUE(CompiledByLaunch(Listed({{64, 100}, {was_first ? 256 : 64, 1}})).empty()) << "its code is stored";
+  EXPECT_EQ(OnlyRecord().best.config.ToString(), "TILE=256, WORK=1");
+  EXPECT_TRUE(CompiledByLaunch(Listed({{64, 100}, {64, 1}})).empty()) << "its code is stored";
   EXPECT_EQ(tunes_, 1);
-  const TuningRecord after = OnlyRecord();
-  EXPECT_EQ(after.best.config.ToString(), was_first ? "TILE=256, WORK=1" : "TILE=64, WORK=1");
-  EXPECT_EQ(after.reason, SelectionReason::kFastest);
+  EXPECT_EQ(OnlyRecord().best.config.ToString(), "TILE=64, WORK=1");
+  EXPECT_EQ(OnlyRecord().reason, SelectionReason::kFastest);
+}
+
+TEST_F(SampledSearchTest, TimesOfAnotherShapeAreNotKept) {
+  constexpr double kMarkUs = 77;
+  policy_.search.budgets.trials = 3;
+  CompiledByLaunch(Guided());
+  TuningRecord elsewhere = OnlyRecord();
+  for (CandidateOutcome& outcome : elsewhere.candidates) outcome.measurement.mean_us = kMarkUs;
+  elsewhere.tuned_at = "N=500";
+  ASSERT_OK(policy_.store->Put(elsewhere));
+  policy_.search.budgets.trials = 0;
+  TunedKernel kernel = Create(Guided());
+  Launch(kernel, 1000);
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  for (const CandidateOutcome& outcome : OnlyRecord().candidates) {
+    EXPECT_NE(outcome.measurement.mean_us, kMarkUs) << outcome.config.ToString();
+  }
+}
+
+TEST_F(SampledSearchTest, TheSearchOfAGroupIsNotContinuedByOneOfItsKernels) {
+  policy_.selection_group = "g";
+  policy_.search.budgets.trials = 2;
+  CompiledByLaunch(Guided());
+  TunedKernel kernel = Create(Guided());
+  Launch(kernel, 1000);
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  EXPECT_EQ(kernel.counters().tunes, 0);
+  EXPECT_EQ(OnlyRecord().SearchedText(), "searched 2 of 4");
+}
+
+TEST_F(SampledSearchTest, AContinuationThatTheHostStoppedIsMadeLater) {
+  policy_.search.budgets.trials = 2;
+  CompiledByLaunch(Guided());
+  std::atomic<bool> stopped{false};
+  policy_.search.stop = &stopped;
+  TunedKernel kernel = Create(Guided());
+  Launch(kernel, 1000);
+  stopped = true;
+  EXPECT_ERROR(kernel.TunePending(stream_->get()), StatusCode::kCancelled, "cancelled");
+  stopped = false;
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  EXPECT_EQ(OnlyRecord().SearchedText(), "searched all 4");
+}
+
+TEST_F(SampledSearchTest, ASearchIsContinuedThoughItsConfigIsVerifiedAtAnotherExtentFirst) {
+  const auto by_any_extent = [&] {
+    KernelDefinition definition = Guided();
+    definition.Key({DTypeOf("x")});
+    return definition;
+  };
+  policy_.search.budgets.trials = 2;
+  CompiledByLaunch(by_any_extent(), 64);
+  TuningRecord cut = OnlyRecord();
+  EXPECT_EQ(cut.SearchedText(), "searched 2 of 4");
+  ASSERT_EQ(cut.verification.extents.size(), 1u);
+  cut.verification.extents[0].classes.clear();  // It was verified at no extent.
+  ASSERT_OK(policy_.store->Put(cut));
+  TunedKernel kernel = Create(by_any_extent());
+  Launch(kernel, 64);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 1);
 }
 
 TEST_F(SampledSearchTest, WhatWonForAnotherKeyIsTriedFirst) {

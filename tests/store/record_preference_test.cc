@@ -57,6 +57,12 @@ const std::vector<PreferenceCase>& PreferenceCases() {
          r.best.measurement.num_samples = 0;
        },
        "measured", "measured", "measured"},
+      {"verified",
+       [](TuningRecord& r) {
+         r.is_complete = false;
+         r.verification.level = Verification::Level::kReference;
+       },
+       BetterMeasured, "verified more strictly", "verified more strictly", "verified more strictly"},
       {"complete", [](TuningRecord&) {},
        [](TuningRecord& r) {
          r.is_complete = false;
