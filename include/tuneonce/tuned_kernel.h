@@ -146,9 +146,9 @@ class TUNEONCE_API TunedKernel {
   /// these dims, it runs that config. If a guard does not hold, if the stream is capturing, or after Freeze, it runs
   /// the fallback config. Otherwise AutotunePolicy::mode decides: the launch loads a stored record's config, searches
   /// now, or runs the fallback config. The fallback config is the baseline, else the space's own
-  /// (SearchSpace::SetFallback), else its first valid config. Arguments that violate a variant's assumptions (a strided
-  /// tensor, for example) have a key of their own, which is tuned with the other variants. If an extent is 0, so that
-  /// no output has elements, nothing is launched, tuned or counted.
+  /// (SearchSpace::SetFallback) if it is valid, else its first valid config. Arguments that violate a variant's
+  /// assumptions (a strided tensor, for example) have a key of their own, which is tuned with the other variants. If an
+  /// extent is 0, so that no output has elements, nothing is launched, tuned or counted.
   ///
   /// A key that cannot be tuned runs the fallback config, and the observer is notified (AutotunePolicy::on_tune_error).
   /// Errors: InvalidArgument, naming the parameter; FailedPrecondition (no context, a miss on a capturing stream

@@ -114,13 +114,8 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, variants->Array(KernelDefinition::kMaxVariants));
     if (list.empty()) return variants->Error("expected at least one variant");
-    std::set<std::string> names;
     for (const ManifestNode& each : list) {
       TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, &files_));
-      if (!names.insert(variant.variant.name).second) {
-        return each.Error("another variant is named '" + variant.variant.name +
-                          "' too: give each variant its own name");
-      }
       variant.artifacts->precompiled = precompiled_;
       definition.AddVariant(std::move(variant.variant));
       variants_.push_back(std::move(variant));
@@ -267,11 +262,9 @@ class BundleReader {
   }
 
   Status ReadExample(const ManifestNode& root, const KernelDefinition& definition, Bundle::Example* example) const {
-    auto find_parameter = [&](const ManifestNode& value) -> Result<const Parameter*> {
+    auto check_parameter = [&](const ManifestNode& value) -> Status {
       const std::string name(value.name());
-      const std::optional<std::size_t> index = definition.FindParameter(name);
-      if (!index) return value.Error("the bundle has no parameter '" + name + "'");
-      return &definition.parameters()[*index];
+      return definition.FindParameter(name) ? Status() : value.Error("the bundle has no parameter '" + name + "'");
     };
     const ManifestNode* node = root.Find("example");
     if (node == nullptr) return Status();
@@ -288,19 +281,14 @@ class BundleReader {
     if (const ManifestNode* dtypes = node->Find("dtypes")) {
       TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, dtypes->Object());
       for (const ManifestNode& value : members) {
-        TUNEONCE_ASSIGN_OR_RETURN(const Parameter* parameter, find_parameter(value));
-        TUNEONCE_ASSIGN_OR_RETURN(const DType dtype, ReadDType(value));
-        if (parameter->dtype != DType::kAny && parameter->dtype != dtype) {
-          return value.Error(absl::StrCat("'", parameter->name, "' is declared as ",
-                                          std::string(DTypeName(parameter->dtype)), ": remove this field"));
-        }
-        example->dtypes[parameter->name] = dtype;
+        TUNEONCE_RETURN_IF_ERROR(check_parameter(value));
+        TUNEONCE_ASSIGN_OR_RETURN(example->dtypes[std::string(value.name())], ReadDType(value));
       }
     }
     if (const ManifestNode* scalars = node->Find("scalars")) {
       TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, scalars->Object());
       for (const ManifestNode& value : members) {
-        TUNEONCE_RETURN_IF_ERROR(find_parameter(value).status());
+        TUNEONCE_RETURN_IF_ERROR(check_parameter(value));
         TUNEONCE_ASSIGN_OR_RETURN(example->scalars[std::string(value.name())], value.Number());
       }
     }

@@ -60,10 +60,8 @@ class BundleSpace {
   /// The dim that is named by the string `node`, or by `name`, which stands at `node`.
   Result<Dim> FindDim(const ManifestNode& node) const;
   Result<Dim> FindDim(const ManifestNode& node, std::string_view name) const;
-  /// The index of the axis that is named by the string `node`, or by `name`, which stands at `node`. The search starts
-  /// at the axis `likely`.
+  /// The index of the axis that is named by the string `node`.
   Result<std::size_t> FindAxis(const ManifestNode& node) const;
-  Result<std::size_t> FindAxis(const ManifestNode& node, std::string_view name, std::size_t likely = 0) const;
   /// The axis of whole numbers that is named by the string `node`.
   Result<IntAxis> FindIntAxis(const ManifestNode& node) const;
   /// The axis of strings that is named by the string `node`.
@@ -103,6 +101,8 @@ class BundleSpace {
   Status ReadScalars(const ManifestNode& root);
   Status ReadConditions(const ManifestNode& root);
   std::vector<AxisAssignment> Assignments(const ConfigPattern& pattern) const;
+  /// The index of the axis `name`, which stands at `node`. The search starts at the axis `likely`.
+  Result<std::size_t> FindAxis(const ManifestNode& node, std::string_view name, std::size_t likely = 0) const;
 
   TermNames names_;
   SearchSpace space_;

@@ -306,10 +306,7 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
                         "artifacts", "defines", "options", "headers", "types"}));
   Variant variant;
   TUNEONCE_ASSIGN_OR_RETURN(variant.name, node.GetString("name"));
-  if (const ManifestNode* backend = node.Find("backend")) {
-    TUNEONCE_RETURN_IF_ERROR(space.FindAxis(*backend, "backend").status());
-    TUNEONCE_ASSIGN_OR_RETURN(variant.backend, backend->String());
-  }
+  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("backend", &variant.backend));
   auto artifacts = std::make_shared<BundleArtifacts>();
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* source_node, node.Get("source"));
   TUNEONCE_ASSIGN_OR_RETURN(std::string source, source_node->String());

@@ -29,8 +29,8 @@ class SearchedConfigs : public ConfigProvider {
   Result<SearchOutcome> Compare(const TuneRequest& request, const KeyInStore& in_store, const Config& only);
 
  private:
-  /// What the store knows that a search for a key starts from.
   using Configs = std::vector<Config>;
+  /// What the store knows that a search for a key starts from.
   struct Knowledge {
     std::vector<CandidateOutcome> outcomes;  ///< From an earlier search for the key.
     /// What that search selected, and the fastest others, which are selected if it is gone or fails now.

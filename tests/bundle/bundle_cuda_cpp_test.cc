@@ -52,9 +52,9 @@ class BundleCudaCppTest : public ::testing::Test {
   "tuneonce_bundle": 1, "name": "k", "version": "1", "dims": ["N"],
   "parameters": [
     {"name": "x", "kind": "tensor", "access": "in", "dims": ["N"]},
-    {"name": "y", "kind": "tensor", "access": "out", "same_dtype_as": "x", "dims": ["N"]}, {"kind": "dim", "dim": "N"}],
-  "axes": [{"name": "TILE", "values": [64, 128]}, {"name": "maxrregcount", "kind": "option", "values": [32, 64]},
-           {"name": "backend", "values": ["cuda"]}],
+    {"name": "y", "kind": "tensor", "access": "out", "same_dtype_as": "x", "dims": ["N"]},
+    {"kind": "dim", "dim": "N"}],
+  "axes": [{"name": "TILE", "values": [64, 128]}, {"name": "maxrregcount", "kind": "option", "values": [32, 64]}],
   "variants": [
     {"name": "cuda", "source": "cuda_cpp", "symbol": "ns::twice<TILE, T>", "defines": ["TILE"],
      "types": {"T": {"dtype_of": "x"}}, "headers": {"my/scale.h": "scale.h"}, "options": ["-Iinclude", "--fmad=true"],
