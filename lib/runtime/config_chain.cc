@@ -128,6 +128,15 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
     outcome.is_not_stored = true;
     return outcome;
   }
+  // A prediction that needs no comparison runs while another process tunes the key.
+  if (asked == Asked::kAll && !request.is_idle && !miss.is_to_check && miss.before_update == nullptr) {
+    const ConfigQuestion without_work = QuestionOf(request, in_store, /*may_compile=*/false);
+    StoreMiss of_prediction;
+    const Result<bool> predicted = Ask(predicted_, without_work, found, &of_prediction);
+    if (!predicted.ok()) return {predicted.status()};
+    if (*predicted) NoteMiss(in_store.key, miss);
+    if (*predicted) return PredictedOutcome();
+  }
   // One process tunes; the others find its record when it is done, or take over if it died.
   Result<TuningLease> lease = LeaseToTune(request, in_store.key, may_wait);
   if (StatusCode code = lease.status().code();

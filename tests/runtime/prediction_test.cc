@@ -73,6 +73,26 @@ TEST_F(PredictionTest, ACodeThatWasVerifiedAtExtentsOfTheClassRunsAtOnceAndIsTun
   EXPECT_EQ(NumRecords(), 3u);
 }
 
+TEST_F(PredictionTest, WhatWasVerifiedRunsAtOnceAlsoWhileAnotherProcessTunesTheKey) {
+  class LeasedStore final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Result<TuningLease> Lease(const TuningKey&, const WaitLimits&) override {
+      ++asked;
+      return DeadlineExceededError("another process has it");
+    }
+    int asked = 0;
+  };
+  const auto leased = std::make_shared<LeasedStore>(policy_.store);
+  policy_.store = leased;
+  TunedKernel kernel = Create();
+  Launch(kernel, 1536);
+  EXPECT_EQ(kernel.counters().predictions, 1);
+  EXPECT_EQ(kernel.counters().misses_no_record, 1);
+  EXPECT_EQ(leased->asked, 0);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 1);
+}
+
 TEST_F(PredictionTest, AtOtherExtentsThePredictedConfigIsComparedWithTheBaselineFirst) {
   for (std::int64_t n : {1001, 4096}) {
     TunedKernel kernel = Create();
