@@ -67,7 +67,7 @@ struct Budgets {
   Milliseconds wall{0};
   /// The most configs that the search compiles or runs, the baseline included. The search is then cut short: its record
   /// (TuningRecord::is_complete) serves, and a later process continues the search (TunedKernel::TunePending), which
-  /// runs the baseline and at most three of the fastest configs again, and as many new ones. Default 0: no limit.
+  /// runs the baseline and at most three of the fastest configs again, and up to `trials` others. Default 0: no limit.
   int trials = 0;
   /// Wall time of the race. No round begins after it, nor after SearchOptions::max_rounds rounds, nor after `gpu`. The
   /// winner is then selected from the rounds so far, and TuningRecord::is_conclusive is false. Default 10 s.
@@ -134,8 +134,8 @@ struct SearchOptions {
   /// Options of the compiles: how many run at a time, deadlines, and the store of artifacts.
   CompileOptions compile;
   /// Ends the search with a Cancelled error, also where it waits for another thread's search. A running trial is
-  /// finished first. A launch or warm-up that it ends returns the error. So does a call that searches nothing but has to
-  /// compile, such as Pin, or a launch whose fallback config is new: reset a flag that such calls shall outlast.
+  /// finished first. A launch or warm-up that it ends returns the error. So does a call that searches nothing but has
+  /// to compile, such as Pin, or a launch whose fallback config is new: reset a flag that such calls shall outlast.
   /// Default: never.
   StopToken stop;
   /// Whether to suppress the progress line. Default false: a line is drawn if stderr is a terminal and no callback is

@@ -300,10 +300,10 @@ class TUNEONCE_API TunedKernel {
   /// values that the definition declares (Parameter::ForWarmup) and the launch's scalars. In mode kStoredOnly it is
   /// looked up in the store again. Keys that run the stored config of a search that was cut short
   /// (TuningRecord::is_complete) are pending too: their search is continued, within its budgets and once in a process.
-  /// Warmup does not continue it, and neither do ranks. Keys that another process is tuning, and failed keys whose
-  /// pause is not over, stay pending. At most AutotunePolicy::max_ready_keys keys, and as many remembered failures, are
-  /// kept. The oldest are dropped, and their memory is freed two calls later. After Freeze nothing else happens. The
-  /// call is cheap if nothing is pending, so it can be made between two steps.
+  /// Warmup does not continue it, and neither do ranks and selection groups. Keys that another process is tuning, and
+  /// failed keys whose pause is not over, stay pending. At most AutotunePolicy::max_ready_keys keys, and as many
+  /// remembered failures, are kept. The oldest are dropped, and their memory is freed two calls later. After Freeze
+  /// nothing else happens. The call is cheap if nothing is pending, so it can be made between two steps.
   ///
   /// REQUIRES: no stream of the process captures; no launch of the host's is running, because a search would measure it
   /// too; every Launch that began before the previous call has returned. Errors: FailedPrecondition (no context, the

@@ -96,11 +96,11 @@ TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key
   if (!outcome.status.ok()) return outcome;
   const std::optional<Selection> in_use = is_again ? to_.ready_keys.selections().Find(key) : std::nullopt;
   if (in_use && in_use->record != nullptr && MustStay(*in_use->record, *found.record)) {
-    to_.announcer.Warn(absl::StrCat(in_store->key.key_text, ": ",
-                                    in_use->record->is_pinned ? "a config was pinned during the search, so {"
-                                                              : "the search was cut short, so the earlier selection {",
-                                    in_use->record->best.config.ToString(), "} is kept",
-                                    in_use->record->is_pinned ? "" : ": raise the search's budget"));
+    const std::string kept = "{" + in_use->record->best.config.ToString() + "} is kept";
+    to_.announcer.Warn(in_store->key.key_text + (in_use->record->is_pinned
+                                                     ? ": a config was pinned during the search, so " + kept
+                                                     : ": the search was cut short, so the earlier selection " + kept +
+                                                           ": raise the search's budget"));
     outcome.is_complete = in_use->record->is_complete;
   } else {
     Publish(found, *in_store, request.call.call(), key,
@@ -129,12 +129,16 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
     return outcome;
   }
   // A prediction that needs no comparison runs while another process tunes the key.
-  if (asked == Asked::kAll && !request.is_idle && !miss.is_to_check && miss.before_update == nullptr) {
-    const ConfigQuestion without_work = QuestionOf(request, in_store, /*may_compile=*/false);
-    StoreMiss of_prediction;
-    const Result<bool> predicted = Ask(predicted_, without_work, found, &of_prediction);
+  const bool may_predict = asked == Asked::kAll && !request.is_idle;
+  bool is_verified = false;
+  if (may_predict && !miss.is_to_check && miss.before_update == nullptr) {
+    std::string detail;
+    is_verified = predicted_.Propose(question, &is_verified, &detail) && is_verified;
+  }
+  if (is_verified) {
+    const Result<bool> predicted = Ask(predicted_, question, found, &miss);
     if (!predicted.ok()) return {predicted.status()};
-    if (*predicted) NoteMiss(in_store.key, miss);
+    NoteMiss(in_store.key, miss);
     if (*predicted) return PredictedOutcome();
   }
   // One process tunes; the others find its record when it is done, or take over if it died.
@@ -152,8 +156,8 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
     const bool is_leased = lease.ok() && *lease != nullptr;
     if (is_leased && *Ask(stored_, question, found, &miss)) return StoredOutcome(*found);
     if (*Ask(checked_, question, found, &miss)) return leased(StoredOutcome(*found));
-    NoteMiss(in_store.key, miss);
-    if (!request.is_idle) {
+    if (!is_verified) NoteMiss(in_store.key, miss);
+    if (may_predict) {
       const Result<bool> predicted = Ask(predicted_, question, found, &miss);
       if (!predicted.ok()) return {predicted.status()};
       if (*predicted) return leased(PredictedOutcome());

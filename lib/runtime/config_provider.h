@@ -42,8 +42,8 @@ struct TuneRequest {
 struct StoreMiss {
   RecordMiss reason = RecordMiss::kNone;
   std::string detail;  ///< May be empty.
-  /// Whether a record exists that may serve after its config was compared with the baseline: it was imported, it was
-  /// compared with another baseline, or the code of its config is not the verified code.
+  /// Whether a record exists that may serve after its config was compared with the baseline: it was imported, nothing
+  /// verified it, it was compared with another baseline, or the code of its config is not the verified code.
   bool is_to_check = false;
   /// The key's record from before an update: another version of the driver measured its configs, or another toolchain
   /// compiled them. A search begins with its fast configs. May be null.
@@ -53,6 +53,10 @@ struct StoreMiss {
 /// The `StoreMiss::detail` of a config that was imported and is to be compared with the baseline.
 inline constexpr char kIsToCheck[] =
     "the config was imported and has not run here yet: it is compared with the baseline before its first launch";
+
+/// The `StoreMiss::detail` of a config that `records dispatch` selected.
+inline constexpr char kIsNotVerified[] =
+    "no search verified the config: it is compared with the baseline before its first launch";
 
 /// The `StoreMiss::detail` of a config for which KeyInStore::HasBaseline is false.
 inline constexpr char kHasOtherBaseline[] =
@@ -82,7 +86,7 @@ struct ConfigQuestion {
   const KeyInStore& key;
   bool accept_unchecked;    ///< Also a config that was imported and did not run here yet.
   bool may_compile;         ///< The code of the config, if the store does not have it.
-  bool will_check = false;  ///< Also a config that was compared with another baseline than the call's, or none.
+  bool will_check = false;  ///< The caller compares the config with the call's baseline.
 };
 
 /// Finds configs for keys. A provider does not lease, load, publish or notify: ConfigChain does. Thread-safe.

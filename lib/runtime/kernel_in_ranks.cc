@@ -25,14 +25,14 @@ Status KernelInRanks::Warmup(TunedKernel* kernel, CUstream stream, const std::ve
   }
   Result<TunedKernel::Impl*> bound = kernel->Bound();
   Status rest = bound.ok() ? KernelInRanks(*bound, stream).TunePending(RankedKeys::Patience::kNotForSilent)
-                           : TakeTurn(*kernel, stream, bound.status());
+                           : TakeTurn(*kernel, stream, bound.status(), RankedKeys::Patience::kNotForSilent);
   return first_failure.ok() ? rest : first_failure;
 }
 
-Status KernelInRanks::TakeTurn(const TunedKernel& kernel, CUstream stream, Status why) {
+Status KernelInRanks::TakeTurn(const TunedKernel& kernel, CUstream stream, Status why, RankedKeys::Patience patience) {
   // Inside a trial, which may belong to a search for all ranks, this thread is already taking part.
   if (InsideTrial()) return why;
-  (void)RankedKeys(stream, kernel.ranks()).Agree(nullptr);
+  (void)RankedKeys(stream, kernel.ranks()).Agree(nullptr, patience);
   return why;
 }
 

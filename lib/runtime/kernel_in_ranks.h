@@ -25,7 +25,8 @@ class KernelInRanks {
   /// `patience`: a warm-up has just waited for the silent ranks.
   Status TunePending(RankedKeys::Patience patience = RankedKeys::Patience::kForAll);
   /// Takes part in an agreement with an empty list, because this rank cannot tune, and returns `why`.
-  static Status TakeTurn(const TunedKernel& kernel, CUstream stream, Status why);
+  static Status TakeTurn(const TunedKernel& kernel, CUstream stream, Status why,
+                         RankedKeys::Patience patience = RankedKeys::Patience::kForAll);
 
  private:
   TunedKernel::Impl& impl_;

@@ -43,7 +43,8 @@ Dims DimsOf(const KernelDefinition& definition, const TuningKey& key, const Dims
 }
 
 /// Returns the times of a record's measured configs, in microseconds, by their canonical text. The selected one counts
-/// as the fastest, also where the trials of another were a little faster, because the race decided. A pinned one does not.
+/// as the fastest, also where the trials of another were a little faster, because the race decided. A pinned one does
+/// not.
 std::map<std::string, double> TimesOf(const TuningRecord& record) {
   std::map<std::string, double> times_us;
   for (const CandidateOutcome& outcome : record.candidates) {

@@ -105,8 +105,11 @@ Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest&
       return each.kind == OutcomeKind::kMeasured && each.ties_with_fastest && each.config.IsSame(config);
     });
   });
-  if (!agrees) return Confirmed();
-  record.is_conclusive = false;  // Not among all configs.
+  const Budgets::Milliseconds wall = OptionsOf(request).budgets.wall;
+  const bool has_time = wall.count() == 0 || std::chrono::steady_clock::now() - begin < wall / 2;
+  if (!agrees && has_time) return Confirmed();
+  record.is_complete = record.is_complete && agrees;  // Else a later search tries the others.
+  record.is_conclusive = false;                       // Not among all configs.
   record.num_not_measured += static_cast<int>(all->size() - std::min(all->size(), record.candidates.size()));
   const std::string before = old.key.driver_version != in_store.key.driver_version
                                  ? absl::StrCat("driver ", old.key.driver_version)
@@ -220,14 +223,15 @@ SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_sto
   const bool has_same_configs = in_store.HasConfigs(record.configs);
   const bool is_known = record.best.measurement.num_samples > 0 && !record.is_imported() && !record.is_pinned;
   if (!is_known || (record.is_complete && has_same_configs)) return knowledge;
-  if (!in_store.HasBaselineOfCall(record, call)) return knowledge;       // The other baseline may be incorrect.
-  if (!record.verification.Covers(in_store.demanded)) return knowledge;  // What was measured may be incorrect.
-  if (record.tuned_at != measured_at) return knowledge;                  // And of a shape that takes another time.
+  if (!in_store.HasBaselineOfCall(record, call)) return knowledge;  // The other baseline may be incorrect.
+  // What was measured otherwise may be incorrect, or is of a shape that takes another time.
+  const bool keeps_times = record.verification.Covers(in_store.demanded) && record.tuned_at == measured_at;
   const auto is_measured = [](const CandidateOutcome& outcome) { return outcome.kind == OutcomeKind::kMeasured; };
   // Where a file that the code includes has changed, nothing is known of that code, nor why other code failed.
   std::set<std::string> changed;
   for (const CandidateOutcome& outcome : record.candidates) {
-    if (is_measured(outcome) && loader_.HasChanged(outcome, in_store, call)) changed.insert(outcome.config.Canonical());
+    if (keeps_times && is_measured(outcome) && loader_.HasChanged(outcome, in_store, call))
+      changed.insert(outcome.config.Canonical());
   }
   // What failed may be correct within other tolerances, or by another baseline.
   const bool keeps_failures =
@@ -238,7 +242,7 @@ SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_sto
     const bool is_failure = outcome.failed() && !outcome.is_transient && outcome.kind != OutcomeKind::kNotVerified;
     const bool is_usable =
         is_measured(outcome) || outcome.kind == OutcomeKind::kDuplicate || (is_failure && keeps_failures);
-    if (is_usable && changed.count(config.Canonical()) == 0) knowledge.outcomes.push_back(outcome);
+    if (keeps_times && is_usable && changed.count(config.Canonical()) == 0) knowledge.outcomes.push_back(outcome);
   }
   constexpr std::size_t kMostIncumbents = 3;
   constexpr double kSlow = 1.3;  // A race drops slower ones (SearchEngine::LimitRace).

@@ -55,8 +55,7 @@ class SearchedConfigs : public ConfigProvider {
   /// Returns the policy's options within the request's limits.
   SearchOptions OptionsOf(const TuneRequest& request) const;
   /// Returns what a record of the key holds that was made by a search which was cut short, or which had another list of
-  /// configs.
-  /// `measured_at`: the dims at which this search measures.
+  /// configs. `measured_at`: the dims at which this search measures; times at others are not kept.
   Knowledge KnowledgeOf(const KeyInStore& in_store, const BoundCall& call, const std::string& measured_at) const;
   /// Returns configs that were fast for other keys of the kernel, on this device or another one, in this version or
   /// another one, as far as the store knows. Empty where the search tries all configs.

@@ -39,11 +39,12 @@ StoreMiss StoredConfigs::MissOf(const RecordLookup& lookup, const ConfigQuestion
   if (lookup.match > weakest) return {lookup.Miss(), ""};
   // Such a config was measured for no list of configs.
   if (!is_decreed && !question.key.HasConfigs(lookup.record->configs)) return {RecordMiss::kOtherSource, ""};
-  // `records dispatch` selects configs that no search verified.
-  const bool is_to_verify = lookup.record->verification.level == Verification::Level::kNone;
-  const bool is_verified = is_decreed || lookup.record->verification.Covers(question.key.demanded);
-  if (!is_verified && !(is_to_verify && question.will_check)) {
-    return {RecordMiss::kRefused, "the selection was verified less strictly than this kernel requires", is_to_verify};
+  if (!is_decreed && !lookup.record->verification.Covers(question.key.demanded)) {
+    const bool is_to_verify = lookup.record->verification.level == Verification::Level::kNone;
+    if (is_to_verify && !question.will_check) return {RecordMiss::kRefused, kIsNotVerified, /*is_to_check=*/true};
+    if (!is_to_verify) {
+      return {RecordMiss::kRefused, "the selection was verified less strictly than this kernel requires"};
+    }
   }
   if (!question.will_check && !question.key.HasBaseline(*lookup.record, question.request.call.call())) {
     return {RecordMiss::kRefused, kHasOtherBaseline, /*is_to_check=*/true};

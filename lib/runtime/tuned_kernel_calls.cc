@@ -70,7 +70,8 @@ Status TunedKernel::Warmup(CUstream stream, ArgumentSpan arguments) {
   if (InsideCallback()) return InsideCallbackError("Warmup");
   Result<Impl*> bound = Bound();
   if (!bound.ok() && ranks().group != nullptr)
-    return KernelInRanks::TakeTurn(*this, stream, KernelInRanks::TakeTurn(*this, stream, bound.status()));
+    return KernelInRanks::TakeTurn(*this, stream, KernelInRanks::TakeTurn(*this, stream, bound.status()),
+                                   RankedKeys::Patience::kNotForSilent);
   TUNEONCE_RETURN_IF_ERROR(bound.status());
   Impl* impl = *bound;
   if (ranks().group != nullptr) return KernelInRanks(impl, stream).WarmArguments(arguments.data(), arguments.size());

@@ -18,7 +18,6 @@
 #include "search/table_check.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
-#include "tuneonce/plugin/option_table.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 
@@ -67,14 +66,6 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
     }
   }
   return list;
-}
-
-/// Returns the driver of the current context, for a search of these options. Errors: what CheckOptions refuses.
-Result<const DriverApi*> DriverFor(const SearchOptions& options) {
-  AutotunePolicy policy;
-  policy.search = options;
-  TUNEONCE_RETURN_IF_ERROR(CheckOptions(policy));
-  return DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment());
 }
 
 using ArgumentsFn = std::function<std::vector<TrialArgument>(const Config&)>;
@@ -127,7 +118,8 @@ Result<TuningRecord> SearchWithoutDefinition(const SearchSpace& space, StreamVie
 
 Result<TuningRecord> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                        const std::vector<Argument>& arguments, const SearchOptions& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverFor(options));
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
+                            DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   return SearchDefinition(definition, StreamView(*api, stream), arguments, options);
 }
 
@@ -174,7 +166,8 @@ Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream
   if (!grid_fn || !kernel_fn || !args_fn) {
     return InvalidArgumentError("exhaustive_search needs grid_fn, kernel_fn and args_fn");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverFor(options));
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
+                            DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   Variant variant;
   variant.source = [](const Config&, const Problem&) { return KernelSource(); };  // Each candidate has its own.
   SourceTexts texts;
@@ -196,7 +189,8 @@ Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream
 Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
                                        const ArgumentsFn& args_fn, const SearchOptions& options) {
   if (!launch_fn) return InvalidArgumentError("exhaustive_search needs launch_fn");
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverFor(options));
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
+                            DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   return SearchWithoutDefinition(space, StreamView(*api, stream), Callable(launch_fn, ""), args_fn, options,
                                  [](const Config&, Candidate*) { return Status(); });
 }

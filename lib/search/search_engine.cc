@@ -334,7 +334,7 @@ bool SearchEngine::TellStrategy(const std::vector<std::size_t>& batch) {
     has_success_ |= trial.kind == OutcomeKind::kMeasured;
     run_->Add({index, trial.kind, trial.time_us, trial.compile_ms});
   }
-  was_cut_short_ = !are_all_tried;
+  was_cut_short_ = !are_all_tried || is_baseline_lost;
   // Configs that have little in common failed for the same reason, so that the reason is not in the config.
   constexpr std::size_t kLeastFailures = 16;
   const bool is_hopeless = !has_success_ && num_trials_ >= kLeastFailures && failure_texts_.size() == 1;

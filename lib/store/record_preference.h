@@ -32,8 +32,9 @@ struct RecordPreference {
 
 /// Selects which of two records of one key to keep. The first difference decides: the higher fencing token; a pinned
 /// config (between two, the newer); a config measured here before an imported one, and an imported and measured one
-/// before an imported one; a complete search before one that was cut short, and between two that were cut short the one
-/// that measured more; then `by`. If they are equal in all of these the first stays. A pure function.
+/// before an imported one; one that was verified more strictly; a complete search before one that was cut short, and
+/// between two that were cut short the one that measured more; then `by`. If they are equal in all of these the first
+/// stays. A pure function.
 RecordPreference PreferOf(const TuningRecord& first, const TuningRecord& second, PreferRecord by);
 
 }  // namespace v0

@@ -93,6 +93,24 @@ TEST_F(PredictionTest, WhatWasVerifiedRunsAtOnceAlsoWhileAnotherProcessTunesTheK
   EXPECT_EQ(kernel.counters().now.pending_keys, 1);
 }
 
+TEST_F(PredictionTest, TheFirstChoiceIsComparedAlsoWhereASlowerConfigIsVerified) {
+  std::vector<TuningRecord> records = *policy_.store->List();
+  for (TuningRecord& record : records) {
+    for (CandidateOutcome& outcome : record.candidates) {
+      if (!outcome.config.IsSame(record.baseline->config)) outcome.artifact = Fingerprint{1, 2};
+    }
+    ASSERT_OK(policy_.store->Put(record));
+  }
+  TunedKernel kernel = Create();
+  const LaunchPlan before = Explain(kernel, 1536);
+  ASSERT_TRUE(before.config);
+  Launch(kernel, 1536);
+  EXPECT_EQ(kernel.counters().predictions, 1);
+  const LaunchPlan after = Explain(kernel, 1536);
+  EXPECT_EQ(after.origin, Origin::kPredicted);
+  EXPECT_EQ(after.config->ToString(), before.config->ToString());
+}
+
 TEST_F(PredictionTest, AtOtherExtentsThePredictedConfigIsComparedWithTheBaselineFirst) {
   for (std::int64_t n : {1001, 4096}) {
     TunedKernel kernel = Create();
