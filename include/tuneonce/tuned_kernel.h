@@ -325,7 +325,7 @@ class TUNEONCE_API TunedKernel {
   /// the keys were dropped is used again, because instantiating such a graph crashes inside the driver.
   void ReleaseRetired();
 
-  /// Returns the counters since Create.
+  /// Returns the counters since Create. In a child of fork() those of `now` are 0.
   Counters counters() const;
   /// Returns the definition in the form in which Create validated it.
   const KernelDefinition& definition() const;

@@ -1,6 +1,8 @@
 // The hot path: from arguments to a launch, if the key is loaded.
 #include "tuneonce/tuned_kernel.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -322,9 +324,6 @@ Counters TunedKernel::Impl::CountersNow() const {
   result.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   result.capture_misses = from.capture_misses;
   result.busy_elsewhere = from.busy_elsewhere;
-  result.now.pending_keys = misses.num_pending();
-  result.now.pinned_keys = ready_keys.selections().num_pinned();
-  result.now.kept_inputs_bytes = misses.kept_inputs_bytes();
   result.inputs_not_kept = from.inputs_not_kept;
   const auto missed = [&](RecordMiss reason) { return from.store_misses[static_cast<std::size_t>(reason)].load(); };
   result.misses_no_record = missed(RecordMiss::kNoRecord);
@@ -332,6 +331,11 @@ Counters TunedKernel::Impl::CountersNow() const {
   result.misses_other_device = missed(RecordMiss::kOtherDevice);
   result.misses_other_source = missed(RecordMiss::kOtherSource);
   result.misses_refused = missed(RecordMiss::kRefused);
+  // These take locks, which a child of fork() may have inherited locked.
+  if (getpid() != process) return result;
+  result.now.pending_keys = misses.num_pending();
+  result.now.pinned_keys = ready_keys.selections().num_pinned();
+  result.now.kept_inputs_bytes = misses.kept_inputs_bytes();
   result.now.loaded_kernels = ready_keys.num_loaded_kernels();
   result.now.ready_entries = ready_keys.num_entries();
   return result;

@@ -1,6 +1,8 @@
 #ifndef TUNEONCE_LIB_RUNTIME_TUNED_KERNEL_IMPL_H_
 #define TUNEONCE_LIB_RUNTIME_TUNED_KERNEL_IMPL_H_
 
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,7 +83,8 @@ struct TunedKernel::Impl {
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
-  const AutotunePolicy policy;  // Its observer, and the runtime and cache of its search, are never null.
+  const AutotunePolicy policy;     // Its observer, and the runtime and cache of its search, are never null.
+  const pid_t process = getpid();  // A child of fork() is another one.
   const bool is_baseline_only;
   const CallBinder binder;
   LaunchedShapes launched_shapes;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <thread>
@@ -36,6 +38,40 @@ class LifetimeTest : public testing::TunedScaleTest {
     return Status();
   }
 };
+
+TEST_F(LifetimeTest, CountersReturnInAForkedChildWhateverTheParentsThreadsDo) {
+  TunedKernel kernel = Create();
+  Launch(kernel, 1000);
+  std::atomic<bool> done{false};
+  std::thread pinning([&] {
+    ScopedContext current(context_->view());
+    while (!done) {
+      EXPECT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 1}}));
+      EXPECT_EQ(kernel.counters().now.pinned_keys, 1);
+    }
+  });
+  int num_hung = 0;
+  for (int i = 0; i < 200 && num_hung == 0; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(kernel.counters().tunes == 1 && kernel.counters().now.pinned_keys == 0 ? 0 : 3);
+    int state = 0;
+    const auto ends = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (waitpid(child, &state, WNOHANG) == 0) {
+      if (std::chrono::steady_clock::now() < ends) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        continue;
+      }
+      ++num_hung;
+      kill(child, SIGKILL);
+      waitpid(child, &state, 0);
+      break;
+    }
+    EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0) << state;
+  }
+  done = true;
+  pinning.join();
+  EXPECT_EQ(num_hung, 0);
+}
 
 TEST_F(LifetimeTest, APrimaryContextResetDoesNotHurt) {
   TunedKernel kernel = Create();
