@@ -104,6 +104,17 @@ struct LoadedDriver {
   const LoadedDriver* next = nullptr;
 };
 
+/// All drivers that were loaded, as a list.
+std::atomic<const LoadedDriver*> all_loaded{nullptr};
+
+/// Returns the CUDA driver that was loaded before, or null.
+const DriverApi* FindLoadedCuda() {
+  for (const LoadedDriver* each = all_loaded; each != nullptr; each = each->next) {
+    if (!each->api.is_cpu_device()) return &each->api;
+  }
+  return nullptr;
+}
+
 /// Returns the driver with this handle in the list that starts at `first`, or null.
 const DriverApi* FindLoaded(const LoadedDriver* first, const void* handle) {
   for (; first != nullptr; first = first->next) {
@@ -117,7 +128,6 @@ const DriverApi* FindLoaded(const LoadedDriver* first, const void* handle) {
 /// the CPU device, and is null if the library must not be the CPU device.
 Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const std::string& what,
                                   const Environment* environment) {
-  static std::atomic<const LoadedDriver*> all{nullptr};
   TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(paths, what));
   auto configure = reinterpret_cast<ConfigureCpuDriver*>(dlsym(library.handle, kConfigureCpuDriver));
   bool is_cpu_device = dlsym(library.handle, kCpuDeviceMark) != nullptr;
@@ -126,14 +136,14 @@ Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const s
     configured =
         configure(environment->cpu_devices, environment->cpu_memory_mib, environment->temporary_folder.c_str());
   }
-  const LoadedDriver* first = all.load();
+  const LoadedDriver* first = all_loaded.load();
   const DriverApi* api = FindLoaded(first, library.handle);
   if (api == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(DriverTable table, FillTable(library.handle, library.path));
     auto made = std::make_unique<LoadedDriver>(library.handle, table, library.path, is_cpu_device);
     while (api == nullptr) {
       made->next = first;
-      if (all.compare_exchange_weak(first, made.get())) {
+      if (all_loaded.compare_exchange_weak(first, made.get())) {
         api = &made.release()->api;
       } else {
         api = FindLoaded(first, library.handle);
@@ -180,7 +190,12 @@ Result<const DriverApi*> LoadCpuDriver(const Environment& environment) {
 Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment) {
   const DriverApi* cpu = cpu_driver;
   if (cpu == nullptr) return LoadCudaDriver(environment);
-  if (ContextView::Current(*cpu).ok()) return cpu;
+  const Result<ContextView> current = ContextView::Current(*cpu);
+  if (current.ok()) return cpu;
+  // dlopen in a child of fork() never returns if a thread of the parent was in it (glibc 2.36).
+  const bool is_forked_child = current.status().driver_code() == CUDA_ERROR_NOT_INITIALIZED;
+  const DriverApi* loaded = is_forked_child ? FindLoadedCuda() : nullptr;
+  if (is_forked_child) return loaded != nullptr && ContextView::Current(*loaded).ok() ? loaded : cpu;
   Result<const DriverApi*> cuda = LoadCudaDriver(environment);
   // Where neither has a current context, the CPU device states why, also in a child of fork() on a machine with a GPU.
   return cuda.ok() && ContextView::Current(**cuda).ok() ? cuda : cpu;

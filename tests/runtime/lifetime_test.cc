@@ -1,4 +1,5 @@
 // Contexts that end, forks, exits and graphs: what a TunedKernel outlives, and what outlives it.
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 
 #include "base/environment.h"
 #include "base/process.h"
+#include "testing/in_child.h"
 #include "testing/tuned_scale_test.h"
 #include "tuneonce/device.h"
 #include "tuneonce/testing.h"
@@ -39,8 +41,9 @@ class LifetimeTest : public testing::TunedScaleTest {
   }
 };
 
-TEST_F(LifetimeTest, CountersReturnInAForkedChildWhateverTheParentsThreadsDo) {
-  TunedKernel kernel = Create();
+TEST_F(LifetimeTest, CallsReturnInAForkedChildWhateverTheParentsThreadsDo) {
+  if (testing::kIsSanitized) GTEST_SKIP() << "a sanitizer has locks of its own";
+  TunedKernel kernel = Create(), unused = Create();
   Launch(kernel, 1000);
   std::atomic<bool> done{false};
   std::thread pinning([&] {
@@ -50,10 +53,17 @@ TEST_F(LifetimeTest, CountersReturnInAForkedChildWhateverTheParentsThreadsDo) {
       EXPECT_EQ(kernel.counters().now.pinned_keys, 1);
     }
   });
+  std::thread loading([&] {  // The loader's lock, too.
+    while (!done) EXPECT_EQ(dlopen("libtuneonce_not_there.so", RTLD_NOW), nullptr);
+  });
   int num_hung = 0;
   for (int i = 0; i < 200 && num_hung == 0; ++i) {
     const pid_t child = fork();
-    if (child == 0) _exit(kernel.counters().tunes == 1 && kernel.counters().now.pinned_keys == 0 ? 0 : 3);
+    if (child == 0) {
+      const bool is_refused = !unused.Launch(stream_->get(), TensorView(), TensorView(), 2.0f).ok();
+      const Counters counters = kernel.counters();
+      _exit(is_refused && counters.tunes == 1 && counters.now.pinned_keys == 0 ? 0 : 3);
+    }
     int state = 0;
     const auto ends = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (waitpid(child, &state, WNOHANG) == 0) {
@@ -70,6 +80,7 @@ TEST_F(LifetimeTest, CountersReturnInAForkedChildWhateverTheParentsThreadsDo) {
   }
   done = true;
   pinning.join();
+  loading.join();
   EXPECT_EQ(num_hung, 0);
 }
 

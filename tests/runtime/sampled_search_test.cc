@@ -138,9 +138,15 @@ TEST_F(SampledSearchTest, AChangedListKeepsTheTimesOfItsConfigsAndTriesTheNewOne
     if (with_new) configs.emplace_back(256, 1);
     return Listed(configs);
   };
+  testing::WorkTimer timer;
+  policy_.search.timer = &timer;
   EXPECT_EQ(CompiledByLaunch(listed(false)).size(), 3u);
-  const TuningRecord before = OnlyRecord();
+  TuningRecord before = OnlyRecord();
   ASSERT_EQ(before.candidates.size(), 3u);
+  for (CandidateOutcome& outcome : before.candidates) {
+    if (outcome.config.ToString() == "TILE=256, WORK=100") outcome.measurement.mean_us += 7;  // To recognize it.
+  }
+  ASSERT_OK(policy_.store->Put(before));
   EXPECT_EQ(CompiledByLaunch(listed(true)).size(), 1u) << "one compile, and one short race";
   const TuningRecord after = OnlyRecord();
   EXPECT_EQ(after.SearchedText(), "searched all 4");
