@@ -193,11 +193,12 @@ Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment) 
   const Result<ContextView> current = ContextView::Current(*cpu);
   if (current.ok()) return cpu;
   // dlopen in a child of fork() never returns if a thread of the parent was in it (glibc 2.36).
-  const bool is_forked_child = current.status().driver_code() == CUDA_ERROR_NOT_INITIALIZED;
-  const DriverApi* loaded = is_forked_child ? FindLoadedCuda() : nullptr;
-  if (is_forked_child) return loaded != nullptr && ContextView::Current(*loaded).ok() ? loaded : cpu;
+  if (current.status().driver_code() == CUDA_ERROR_NOT_INITIALIZED) {
+    const DriverApi* loaded = FindLoadedCuda();
+    return loaded != nullptr && ContextView::Current(*loaded).ok() ? loaded : cpu;
+  }
   Result<const DriverApi*> cuda = LoadCudaDriver(environment);
-  // Where neither has a current context, the CPU device states why, also in a child of fork() on a machine with a GPU.
+  // Where neither has a current context, the CPU device states why.
   return cuda.ok() && ContextView::Current(**cuda).ok() ? cuda : cpu;
 }
 

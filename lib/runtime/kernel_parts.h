@@ -28,6 +28,8 @@ struct KernelParts {
   bool may_compile() const { return policy.mode != AutotunePolicy::Mode::kStoredOnly; }
   /// Returns whether the kernel's configs are agreed on with other ranks.
   bool is_in_ranks() const { return policy.ranks.group != nullptr; }
+  /// Returns whether the kernel's configs are also those of other ranks or of other kernels of a selection group.
+  bool shares_configs() const { return is_in_ranks() || !policy.selection_group.empty(); }
 };
 
 }  // namespace v0

@@ -126,9 +126,8 @@ Status LaunchExplainer::PutStored(TuningCall& call, const LaunchKey& key) {
   const bool is_searched =
       !is_predicted && !stored->selection.record->is_pinned && !stored->selection.record->is_imported();
   if (is_searched && !stored->selection.record->is_complete) {
-    const bool is_shared = impl_.parts.is_in_ranks() || !impl_.policy.selection_group.empty();
-    plan_.detail =
-        std::string("the search was cut short") + (is_shared ? "" : ", and a call of TunePending continues it");
+    plan_.detail = std::string("the search was cut short") +
+                   (impl_.parts.shares_configs() ? "" : ", and a call of TunePending continues it");
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, impl_.ready_keys.CurrentDevice());
   const BoundCall& bound = call.call();

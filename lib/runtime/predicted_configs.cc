@@ -194,9 +194,7 @@ std::optional<FoundConfig> PredictedConfigs::Propose(const ConfigQuestion& quest
 
 std::optional<FoundConfig> PredictedConfigs::Propose(const ConfigQuestion& question, std::vector<Verified>* verified,
                                                      std::string* detail) const {
-  const bool is_wanted = to_.policy.on_new_key == AutotunePolicy::OnNewKey::kPredict &&
-                         to_.policy.selection_group.empty() && !to_.is_in_ranks();
-  if (!is_wanted) return std::nullopt;
+  if (to_.policy.on_new_key != AutotunePolicy::OnNewKey::kPredict || to_.shares_configs()) return std::nullopt;
   const std::shared_ptr<const Model> model = ModelFor(question);
   if (model == nullptr) return std::nullopt;
   const KernelDefinition& definition = *to_.definition;

@@ -28,6 +28,30 @@ void Limit(const TuneLimits& limits, SearchOptions* options) {
   wall = wall.count() > 0 ? std::min(wall, share) : share;
 }
 
+bool IsMeasured(const CandidateOutcome& outcome) { return outcome.kind == OutcomeKind::kMeasured; }
+
+/// Returns what the search of `record` selected and the fastest of the `outcomes` that are known from it.
+std::vector<Config> IncumbentsOf(const TuningRecord& record, const std::vector<CandidateOutcome>& outcomes,
+                                 const KeyInStore& in_store) {
+  constexpr std::size_t kMostIncumbents = 3;
+  constexpr double kSlow = 1.3;  // A race drops slower ones (SearchEngine::LimitRace).
+  std::vector<CandidateOutcome> fastest = {record.best};
+  std::copy_if(outcomes.begin(), outcomes.end(), std::back_inserter(fastest), IsMeasured);
+  std::stable_sort(fastest.begin() + 1, fastest.end(), [](const CandidateOutcome& a, const CandidateOutcome& b) {
+    return a.measurement.mean_us < b.measurement.mean_us;
+  });
+  std::vector<Config> incumbents;
+  double limit_us = std::numeric_limits<double>::infinity();
+  for (const CandidateOutcome& outcome : fastest) {
+    const std::optional<Config> config = in_store.ConfigOf(outcome.config);
+    if (!config || incumbents.size() == kMostIncumbents || outcome.measurement.mean_us > limit_us) continue;
+    if (std::find(incumbents.begin(), incumbents.end(), *config) != incumbents.end()) continue;
+    limit_us = std::min(limit_us, kSlow * outcome.measurement.mean_us);
+    incumbents.push_back(*config);
+  }
+  return incumbents;
+}
+
 }  // namespace
 
 Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& question, StoreMiss* miss) {
@@ -226,11 +250,10 @@ SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_sto
   if (!in_store.HasBaselineOfCall(record, call)) return knowledge;  // The other baseline may be incorrect.
   // What was measured otherwise may be incorrect, or is of a shape that takes another time.
   const bool keeps_times = record.verification.Covers(in_store.demanded) && record.tuned_at == measured_at;
-  const auto is_measured = [](const CandidateOutcome& outcome) { return outcome.kind == OutcomeKind::kMeasured; };
   // Where a file that the code includes has changed, nothing is known of that code, nor why other code failed.
   std::set<std::string> changed;
   for (const CandidateOutcome& outcome : record.candidates) {
-    if (keeps_times && is_measured(outcome) && loader_.HasChanged(outcome, in_store, call))
+    if (keeps_times && IsMeasured(outcome) && loader_.HasChanged(outcome, in_store, call))
       changed.insert(outcome.config.Canonical());
   }
   // What failed may be correct within other tolerances, or by another baseline.
@@ -241,25 +264,10 @@ SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_sto
         outcome.kind == OutcomeKind::kDuplicate && outcome.same_as ? *outcome.same_as : outcome.config;
     const bool is_failure = outcome.failed() && !outcome.is_transient && outcome.kind != OutcomeKind::kNotVerified;
     const bool is_usable =
-        is_measured(outcome) || outcome.kind == OutcomeKind::kDuplicate || (is_failure && keeps_failures);
+        IsMeasured(outcome) || outcome.kind == OutcomeKind::kDuplicate || (is_failure && keeps_failures);
     if (keeps_times && is_usable && changed.count(config.Canonical()) == 0) knowledge.outcomes.push_back(outcome);
   }
-  constexpr std::size_t kMostIncumbents = 3;
-  constexpr double kSlow = 1.3;  // A race drops slower ones (SearchEngine::LimitRace).
-  std::vector<CandidateOutcome> fastest = {record.best};
-  std::copy_if(knowledge.outcomes.begin(), knowledge.outcomes.end(), std::back_inserter(fastest), is_measured);
-  std::stable_sort(fastest.begin() + 1, fastest.end(), [](const CandidateOutcome& a, const CandidateOutcome& b) {
-    return a.measurement.mean_us < b.measurement.mean_us;
-  });
-  double limit_us = std::numeric_limits<double>::infinity();
-  for (const CandidateOutcome& outcome : fastest) {
-    Configs& incumbents = knowledge.incumbents;
-    const std::optional<Config> config = in_store.ConfigOf(outcome.config);
-    if (!config || incumbents.size() == kMostIncumbents || outcome.measurement.mean_us > limit_us) continue;
-    if (std::find(incumbents.begin(), incumbents.end(), *config) != incumbents.end()) continue;
-    limit_us = std::min(limit_us, kSlow * outcome.measurement.mean_us);
-    incumbents.push_back(*config);
-  }
+  knowledge.incumbents = IncumbentsOf(record, knowledge.outcomes, in_store);
   return knowledge;
 }
 

@@ -107,8 +107,7 @@ void MissPolicy::NoteCutShort(const BoundCall& call, const LaunchKey& key, const
   // A search of this process has used up its budget. Ranks agree on what they run, and so do kernels of a group.
   const bool is_of_records =
       served.origin == TuneOutcome::Origin::kStore || served.origin == TuneOutcome::Origin::kPrediction;
-  const bool is_shared = to_.is_in_ranks() || !to_.policy.selection_group.empty();
-  if (!is_of_records || served.is_complete || !may_search() || is_shared) return;
+  if (!is_of_records || served.is_complete || !may_search() || to_.shares_configs()) return;
   PendingKeys::Entry entry = PendingOf(call, key, /*inputs=*/nullptr);
   entry.is_cut_short = true;
   pending_.Add(std::move(entry));
