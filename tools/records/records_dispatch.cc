@@ -116,16 +116,16 @@ Status DispatchRecords(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(const double within, FractionOf(arguments.within.empty() ? "3%" : arguments.within));
   TUNEONCE_RETURN_IF_ERROR(CheckStoreOutput(arguments.output, {arguments.store}, arguments.kernel));
   TUNEONCE_ASSIGN_OR_RETURN(const WholeStore store, ReadWhole(arguments.store));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store.store, arguments.kernel));
-  std::vector<TuningRecord> pinned;  // Written as they are.
-  records.erase(
-      std::remove_if(records.begin(), records.end(),
-                     [&](const TuningRecord& record) {
-                       const bool is_other = !arguments.device.empty() && record.key.device_name != arguments.device;
-                       if (record.is_pinned && !is_other) pinned.push_back(record);
-                       return is_other || record.is_pinned || record.successes().empty() || record.is_imported();
-                     }),
-      records.end());
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> all, Records(*store.store, arguments.kernel));
+  std::vector<TuningRecord> records, pinned;  // The pinned ones are written as they are.
+  for (TuningRecord& record : all) {
+    if (!arguments.device.empty() && record.key.device_name != arguments.device) continue;
+    if (record.is_pinned) {
+      pinned.push_back(std::move(record));
+    } else if (!record.successes().empty() && !record.is_imported()) {
+      records.push_back(std::move(record));
+    }
+  }
   if (records.empty()) {
     return NotFoundError("cannot select configs of '" + arguments.kernel + "': " + store.store->path() +
                          " has no measured record of it");
