@@ -1,7 +1,10 @@
 #include "measure/roofline.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
+#include "base/mutex.h"
 #include "tuneonce/device.h"
 
 namespace tuneonce {
@@ -29,17 +32,28 @@ double TensorOperations(const DeviceIdentity& device) {
   }
 }
 
-}  // namespace
-
-Result<DevicePeaks> DevicePeaks::Of(const Device& device) {
+Result<DevicePeaks> ReadPeaks(const Device& device, const DeviceIdentity& identity) {
   DevicePeaks peaks;
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
-  if (identity.is_cpu_device) return peaks;
   TUNEONCE_ASSIGN_OR_RETURN(int memory_khz, device.Attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE));
   TUNEONCE_ASSIGN_OR_RETURN(int bus_bits, device.Attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));
   TUNEONCE_ASSIGN_OR_RETURN(int clock_khz, device.Attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));
   peaks.gb_per_s = 2.0 * memory_khz * 1e3 * bus_bits / 8 / 1e9;
   peaks.tflop_per_s = TensorOperations(identity) * identity.num_sms * clock_khz * 1e3 / 1e12;
+  return peaks;
+}
+
+}  // namespace
+
+Result<DevicePeaks> DevicePeaks::Of(const Device& device) {
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  if (identity.is_cpu_device) return DevicePeaks();
+  static auto* const mutex = new Mutex;
+  static auto* const known = new std::map<std::array<unsigned char, 16>, DevicePeaks>;
+  MutexLock lock(*mutex);
+  const auto found = known->find(identity.uuid);
+  if (found != known->end()) return found->second;
+  TUNEONCE_ASSIGN_OR_RETURN(const DevicePeaks peaks, ReadPeaks(device, identity));
+  known->emplace(identity.uuid, peaks);
   return peaks;
 }
 

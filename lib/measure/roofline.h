@@ -18,7 +18,8 @@ struct DevicePeaks {
   /// and sm_89 1024, sm_90 4096, sm_100 8192) * SMs * boost clock. 0: unknown.
   double tflop_per_s = 0;
 
-  /// Errors: the driver's.
+  /// Asks the driver once in a process for each device, because a driver may read clocks from the device, which takes
+  /// it longer than other attributes. Errors: the driver's. Thread-safe.
   static Result<DevicePeaks> Of(const Device& device);
 };
 

@@ -82,6 +82,16 @@ void Work(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {
   }
 }
 
+/// Asks whether to take the search that this rank would take next. Returns whether it is left to others.
+bool LeavesNext(const AgreementWork& work, Agreement* agreement) {
+  using Taking = AgreementWork::Taking;
+  const std::optional<std::size_t> key = agreement->ToTake();
+  const Taking taking = key && work.taking ? work.taking(*key) : Taking::kTakes;
+  if (taking == Taking::kLeavesThis) agreement->Leave(*key);
+  if (taking == Taking::kTakesNoMore) agreement->TakeNoMore();
+  return taking != Taking::kTakes;
+}
+
 }  // namespace
 
 void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement, std::set<int>* silent) {
@@ -89,9 +99,8 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
   using Want = Agreement::Want;
   while (agreement->want() != Want::kNothing) {
     Status engine;
-    if (const auto key = agreement->ToTake(); key && work.may_take && !work.may_take(*key)) {
-      agreement->TakeNoMore();
-    } else if (agreement->want() == Want::kPost) {
+    if (LeavesNext(work, agreement)) continue;
+    if (agreement->want() == Want::kPost) {
       const bool may_postpone = agreement->MayPostpone();
       Result<std::string> held =
           PutOnceInto(group, agreement->cell(), agreement->bytes(), may_postpone ? 0 : silence_ms);

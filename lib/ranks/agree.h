@@ -20,9 +20,10 @@ inline namespace v0 {
 struct AgreementWork {
   /// The record of a key: the one that is here (Agreement::HasRecord), or a search's. As bytes.
   std::function<Result<std::string>(std::size_t key, const Agreement& agreement, RankBeat& beat)> find;
-  /// Asked before this rank takes a search from another rank, with the key: false if this rank cannot search any more.
-  /// May be null.
-  std::function<bool(std::size_t key)> may_take = nullptr;
+  /// What a rank does with a search that was dealt to another rank, and that nobody has started.
+  enum class Taking { kTakes, kLeavesThis, kTakesNoMore };
+  /// Asked before this rank takes the key's search. Null: it takes all.
+  std::function<Taking(std::size_t key)> taking = nullptr;
   /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the fallback
   /// (RunsFallback). A digest of what would run.
   std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;

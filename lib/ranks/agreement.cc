@@ -20,8 +20,9 @@ const Value* Find(const std::vector<std::pair<Fingerprint, Value>>& all, const F
   return found == all.end() ? nullptr : &found->second;
 }
 
-bool IsOneOf(const std::vector<int>& ranks, int rank) {
-  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+template <typename Value>
+bool IsOneOf(const std::vector<Value>& all, const Value& value) {
+  return std::find(all.begin(), all.end(), value) != all.end();
 }
 
 /// One search that a rank is to be dealt.
@@ -119,7 +120,7 @@ const Agreement::Share* Agreement::ToClaim() const {
     if (share.is_claimed || share.is_settled || !share.why_silent.empty()) continue;
     if (share.is_asked) return &share;  // It may be this rank's already.
     if (share.owner() == options_.rank) own.push_back(&share);
-    if (takes_more_ && IsOneOf(share.ranks, options_.rank)) of_another = &share;
+    if (takes_more_ && !share.is_left && IsOneOf(share.ranks, options_.rank)) of_another = &share;
   }
   if (has_given_up_) return nullptr;
   const auto num_to_find = std::count_if(shares_.begin(), shares_.end(),
@@ -147,12 +148,18 @@ void Agreement::Resume() {
 
 std::optional<std::size_t> Agreement::ToTake() const {
   const Share* share = stage_ == Stage::kDecision && takes_more_ ? ToPost() : nullptr;
-  if (share == nullptr || share->owner() == options_.rank || !IsOneOf(share->ranks, options_.rank)) return std::nullopt;
-  return share->keys.front();
+  const bool is_asked_for = share != nullptr && !share->is_left && share->owner() != options_.rank &&
+                            IsOneOf(share->ranks, options_.rank);
+  return is_asked_for ? std::optional<std::size_t>(share->keys.front()) : std::nullopt;
 }
 
 void Agreement::TakeNoMore() {
   takes_more_ = false;
+  Advance();
+}
+
+void Agreement::Leave(std::size_t key) {
+  for (Share& share : shares_) share.is_left |= IsOneOf(share.keys, key);
   Advance();
 }
 

@@ -29,8 +29,8 @@ inline namespace v0 {
 ///    of its kernel: as many ranks as the kernel's part of all cost. Each rank owns the shares that it was dealt. A
 ///    share has a chain of cells. The first rank to write a cell decides what is in it, so that all ranks read the same
 ///    chain: claims, each of which makes a rank the owner, and then the owner's decisions. A rank claims a share before
-///    it searches: its own shares first, then shares that nobody has started, from the end of the list. The first
-///    search that a rank was dealt counts as claimed. A claim that gives a reason states that the owner before it is
+///    it searches: its own shares first, then shares that nobody has started and that it does not leave to others, from
+///    the end of the list. The first search that a rank was dealt counts as claimed. A claim that gives a reason states that the owner before it is
 ///    lost, because it fell silent. A lost owner that finds such a claim serves nothing. Where it takes time to learn
 ///    what a cell holds, a rank goes on meanwhile, and claims its next share while it searches.
 /// 3. *Check*: each rank makes the configs ready to run, and sends for each key a digest of what it would run, or why
@@ -73,6 +73,8 @@ class Agreement {
   /// holds once a search of this rank failed. Otherwise a rank whose searches end at once with an error would take, and
   /// fail, those of all others.
   void TakeNoMore();
+  /// Leaves the key's search to other ranks unless its owner is lost.
+  void Leave(std::size_t key);
   /// What the cell holds: these bytes, or those of a rank that was first.
   void Posted(const std::string& held);
   /// kPost: whether there is other work until it is known what the cell holds.
@@ -147,6 +149,7 @@ class Agreement {
     std::vector<std::size_t> keys;  // One search serves them, or they are records of one rank.
     std::vector<int> ranks;         // The ranks that can be the owner; the first one is.
     bool is_claimed = false;        // By its owner.
+    bool is_left = false;           // This rank does not take it.
     int num_read = 0;               // The cells of its chain that this rank has read.
     bool is_takeover = false;       // An owner was lost.
     bool is_settled = false;        // The decisions were read, or nobody is left.

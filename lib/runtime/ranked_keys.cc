@@ -285,7 +285,12 @@ AgreementWork RankedKeys::Work() {
   work.find = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return Find(place, agreement, beat);
   };
-  work.may_take = [this](std::size_t place) { return !IsOver(*voted_[place]); };
+  work.taking = [this](std::size_t place) {
+    using Taking = AgreementWork::Taking;
+    const Entry& entry = *voted_[place];
+    if (IsOver(entry)) return Taking::kTakesNoMore;
+    return has_code_ == nullptr || has_code_(entry.added) ? Taking::kTakes : Taking::kLeavesThis;
+  };
   work.make_ready = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return MakeReady(*voted_[place], place, agreement, beat);
   };

@@ -63,7 +63,13 @@ class RankedKeys {
   /// them, to compile for all of them: their places in the order of Add, the most expensive first. Long work calls
   /// `beat`.
   using AheadFn = std::function<void(const std::vector<std::size_t>& places, const std::function<void()>& beat)>;
-  void CompileAheadBy(AheadFn ahead) { ahead_ = std::move(ahead); }
+  /// Returns whether this rank has most of the code of a key's candidates. Otherwise it does not take the key's search
+  /// from another rank, which compiles them already.
+  using HasCodeFn = std::function<bool(std::size_t place)>;
+  void CompileAheadBy(AheadFn ahead, HasCodeFn has_code) {
+    ahead_ = std::move(ahead);
+    has_code_ = std::move(has_code);
+  }
   /// Whether to wait for a rank that the last agreement gave up, because its host may have restarted it. Otherwise this
   /// rank takes part without its keys then, since nothing can be agreed on.
   enum class Patience { kForAll, kNotForSilent };
@@ -110,7 +116,8 @@ class RankedKeys {
   std::deque<Entry> entries_;  // A deque keeps addresses valid.
   std::vector<Entry*> voted_;  // In the order of the agreement.
   std::vector<Fingerprint> of_others_;
-  AheadFn ahead_;  // May be null, and is null after its call.
+  AheadFn ahead_;       // May be null, and is null after its call.
+  HasCodeFn has_code_;  // May be null.
   std::optional<TimingBurst> burst_;
 };
 

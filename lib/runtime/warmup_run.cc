@@ -9,6 +9,7 @@
 #include "base/span.h"
 #include "runtime/warmup_shape.h"
 #include "search/trial_worker.h"
+#include "shared/compile_cached.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
@@ -122,6 +123,38 @@ void WarmupRun::Serve(Entry& entry) {
   if (!impl.misses.may_search()) End(entry, State::kFallback);
 }
 
+Result<std::vector<CompileJob>> WarmupRun::CompileJobsOf(Entry& entry) const {
+  TunedKernel::Impl& impl = *entry.impl;
+  InputShape at_bound = entry.shapes.front();
+  if (impl.policy.tune_at_bucket_bound) at_bound.dims = entry.call->BoundOf(*impl.definition);
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall bound_call, CallWithoutMemory(entry, at_bound));
+  return impl.fallbacks.CompileJobs(*entry.call, bound_call);
+}
+
+bool WarmupRun::HasCode(Entry& entry) const {
+  const SearchOptions& search = entry.impl->policy.search;
+  std::vector<CompileJob> jobs;
+  const Status planned = entry.impl->Guarded([&]() -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(jobs, CompileJobsOf(entry));
+    return Status();
+  });
+  if (!planned.ok()) return true;  // The search returns the error, without compiling.
+  const Target& target = *entry.call->call().problem.target;
+  // Not all of them, because a config that cannot be compiled is in no cache.
+  const std::size_t enough = (jobs.size() + 1) / 2;
+  std::size_t num_compiled = 0;
+  for (std::size_t i = 0; i < jobs.size() && num_compiled < enough && i - num_compiled <= jobs.size() - enough; ++i) {
+    const std::vector<CompileJob::Alternative>& alternatives = jobs[i].alternatives;
+    const bool is_compiled =
+        std::any_of(alternatives.begin(), alternatives.end(), [&](const CompileJob::Alternative& alternative) {
+          return IsCompiled(search.runtime->toolchains(), *jobs[i].cache, alternative.source.Whole(), alternative.hints,
+                            target);
+        });
+    num_compiled += is_compiled ? 1 : 0;
+  }
+  return num_compiled >= enough;
+}
+
 Status WarmupRun::PlanCompiles(Entry& entry) {
   TunedKernel::Impl& impl = *entry.impl;
   if (const std::string& shared = impl.policy.selection_group; !shared.empty()) {
@@ -130,10 +163,7 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
     // The first key compiles its candidates. The others compile one config, once it is known.
     if (!shared_.try_emplace({shared, std::move(words)}, &entry).second) return Status();
   }
-  InputShape at_bound = entry.shapes.front();
-  if (impl.policy.tune_at_bucket_bound) at_bound.dims = entry.call->BoundOf(*impl.definition);
-  TUNEONCE_ASSIGN_OR_RETURN(TuningCall bound_call, CallWithoutMemory(entry, at_bound));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompileJob> jobs, impl.fallbacks.CompileJobs(*entry.call, bound_call));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompileJob> jobs, CompileJobsOf(entry));
   ahead_.Add(impl.policy.search.runtime, std::move(jobs));
   return Status();
 }
@@ -355,11 +385,13 @@ void WarmupRun::AgreeInRanks() {
       agreed.push_back(&entry);
       keys.Add(RankedKeyOf(entry));
     }
-    keys.CompileAheadBy([&](const std::vector<std::size_t>& places, const std::function<void()>& beat) {
-      std::vector<Entry*> searched;
-      for (std::size_t place : places) searched.push_back(agreed[place]);
-      CompileFor(searched, beat);
-    });
+    keys.CompileAheadBy(
+        [&](const std::vector<std::size_t>& places, const std::function<void()>& beat) {
+          std::vector<Entry*> searched;
+          for (std::size_t place : places) searched.push_back(agreed[place]);
+          CompileFor(searched, beat);
+        },
+        [&](std::size_t place) { return HasCode(*agreed[place]); });
     std::vector<RankedKeys::Outcome> outcomes = keys.Agree(group.impl);
     for (std::size_t i = 0; i < agreed.size(); ++i) {
       agreed[i]->warmed.is_complete = outcomes[i].is_complete;

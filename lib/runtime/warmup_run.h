@@ -17,6 +17,7 @@
 #include "runtime/tune_once.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
+#include "shared/compile_pool.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -71,8 +72,12 @@ class WarmupRun {
   void CompileFor(const std::vector<Entry*>& entries, const std::function<void()>& beat);
   /// Starts a worker process if one will be needed, while the code that it will run is compiled and loaded.
   static void AnnounceSearches(const TunedKernel::Impl& first);
+  /// Returns what the key's search will compile, its fallback config first.
+  Result<std::vector<CompileJob>> CompileJobsOf(Entry& entry) const;
   /// Passes the compile jobs of a key to `ahead_`.
   Status PlanCompiles(Entry& entry);
+  /// Returns whether most of what the key's search will compile is compiled already.
+  bool HasCode(Entry& entry) const;
   void Tune(Entry& entry, bool may_wait);
   void TuneTheRest(bool may_wait);
   Status LoadFallbacks(Entry& entry);

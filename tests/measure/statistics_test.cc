@@ -4,7 +4,10 @@
 
 #include <cmath>
 
+#include "cuda/driver_api.h"
 #include "measure/roofline.h"
+#include "testing/expect_status.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 namespace {
@@ -79,6 +82,56 @@ TEST(RooflineTest, ClassesAndRates) {
   EXPECT_FALSE(ComputeRoofline(1e6, 1e12, 2000, DevicePeaks())->percent_of_peak.has_value()) << "unknown device";
   EXPECT_FALSE(ComputeRoofline(0, 0, 10, peaks).has_value());
   EXPECT_FALSE(ComputeRoofline(1, 1, 0, peaks).has_value());
+}
+
+/// The CPU device's driver as that of a GPU, which counts how often it is asked for a clock.
+class ClockedDriver {
+ public:
+  explicit ClockedDriver(const DriverApi& wrapped)
+      : api_(Wrap(wrapped), wrapped.library_path(), /*is_cpu_device=*/false) {}
+
+  const DriverApi& api() const { return api_; }
+  static int& count() {
+    static int count = 0;
+    return count;
+  }
+
+ private:
+  static CUresult Ask(int* value, CUdevice_attribute attribute, CUdevice device) {
+    const bool is_clock =
+        attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE || attribute == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE;
+    if (!is_clock && attribute != CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) {
+      return Real().DeviceGetAttribute(value, attribute, device);
+    }
+    count() += is_clock ? 1 : 0;
+    *value = is_clock ? 2000000 : 5120;  // kHz, bits.
+    return CUDA_SUCCESS;
+  }
+  static DriverTable& Real() {
+    static auto* const real = new DriverTable;
+    return *real;
+  }
+  static DriverTable Wrap(const DriverApi& wrapped) {
+    DriverTable table = Real() = UnguardedTable(wrapped);
+    table.DeviceGetAttribute = Ask;
+    return table;
+  }
+
+  DriverApi api_;
+};
+
+TEST(RooflineTest, ADriverIsAskedForTheClocksOfADeviceOnce) {
+  Result<Device> cpu = OpenDevice("cpu");
+  ASSERT_OK(cpu);
+  const ClockedDriver driver(cpu->api());
+  for (int i = 0; i < 3; ++i) {
+    Result<Device> device = Device::Get(driver.api(), 0);
+    ASSERT_OK(device);
+    Result<DevicePeaks> peaks = DevicePeaks::Of(*device);
+    ASSERT_OK(peaks);
+    EXPECT_DOUBLE_EQ(peaks->gb_per_s, 2560);  // 2 * 2 GHz * 640 bytes.
+    EXPECT_EQ(ClockedDriver::count(), 2);
+  }
 }
 
 }  // namespace

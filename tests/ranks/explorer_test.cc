@@ -43,6 +43,7 @@ struct Scenario {
   int num_turns = 2;
   std::array<bool, kRanks> may_search = {true, true, true};
   std::array<bool, kRanks> is_slow = {false, false, false};  // It goes on while what it sent is on its way.
+  std::array<bool, kRanks> leaves = {false, false, false};   // All searches of other ranks.
   std::size_t left_to_others = 1;
   std::uint64_t cost_of_first_key = 1;  // Of the others 1.
   int most_faults = kMostFaults;
@@ -201,6 +202,10 @@ class Explorer {
       }
       if (++of.turn < scenario_.num_turns) Begin(&world, static_cast<int>(&of - world.ranks.data()));
       if (of.turn == scenario_.num_turns) of.agreement.reset();
+    }
+    for (std::size_t rank = 0; rank < kRanks; ++rank) {
+      std::optional<Agreement>& agreement = world.ranks[rank].agreement;
+      while (scenario_.leaves[rank] && agreement && agreement->ToTake()) agreement->Leave(*agreement->ToTake());
     }
     if (!seen_.insert(Of(Signature(world))).second) return;
     Check(world);
@@ -491,6 +496,19 @@ TEST(ExplorerOfClaimsTest, NoTwoRanksServeDifferentSelectionsWhateverHappens) {
   Explorer explorer(scenario);
   explorer.Run();
   EXPECT_EQ(explorer.served_at_the_end(), (std::set<int>{0, 1, 2, 3})) << "faults make a difference";
+}
+
+TEST(ExplorerOfClaimsTest, RanksMayLeaveSearchesToEachOther) {
+  for (const bool with_faults : {false, true}) {
+    Scenario scenario = Claims();
+    scenario.name = "left claims";
+    scenario.leaves = {!with_faults, true, false};
+    scenario.may_differ = with_faults;
+    scenario.with_faults = with_faults;
+    Explorer explorer(scenario);
+    explorer.Run();
+    EXPECT_EQ(explorer.served_at_the_end(), with_faults ? std::set<int>({0, 1, 2, 3}) : std::set<int>{3});
+  }
 }
 
 /// As Claims, with a rank that is dealt three of four searches. The engine answers it late, so that it claims the last

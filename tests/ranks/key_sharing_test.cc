@@ -323,6 +323,81 @@ TEST(KeySharingTest, NoRankWaitsForTheSlowKeyOfAnotherBeforeAllOthersAreDone) {
   EXPECT_EQ(all[1].counters.tunes, kKeys - 1);
 }
 
+/// `scale` of another source, so that the ranks' kernels have no code in common.
+KernelDefinition OtherKernel() {
+  ScaleKernel scale;
+  KernelDefinition definition("other");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(scale.space)
+      .AddVariant(Variant([source = scale.Source()](const Config& config, const Problem& problem) {
+                    return source(config, problem).Define("OTHER", 1);
+                  }).Grid(Grid::OneD({"N", scale.tile})));
+  return definition;
+}
+
+/// Two keys of each of two kernels, of which each rank is dealt one. Returns how many searches each rank made.
+std::vector<std::int64_t> WarmUpTwoKernels(RankThreads& ranks) {
+  std::vector<std::int64_t> tunes(ranks.policies.size());
+  std::vector<std::vector<std::string>> runs(ranks.policies.size());
+  ranks.Run([&](RankThread& rank) {
+    const auto index = static_cast<std::size_t>(rank.rank);
+    Result<TunedKernel> other = TunedKernel::Create(OtherKernel(), ranks.policies[index]);
+    ASSERT_OK(other);
+    Result<std::vector<WarmedKey>> warmed =
+        WarmupAll(rank.cu_stream(), {{&*rank.kernel, ShapesOf(2)}, {&*other, ShapesOf(2)}});
+    ASSERT_OK(warmed);
+    for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
+    tunes[index] = rank.kernel->counters().tunes + other->counters().tunes;
+    Result<std::vector<TuningRecord>> records = ranks.policies[index].store->List();
+    ASSERT_OK(records);
+    for (const TuningRecord& record : *records) {
+      runs[index].push_back(record.key.kernel + record.key.key_text + record.best.config.ToString());
+    }
+    std::sort(runs[index].begin(), runs[index].end());
+  });
+  EXPECT_EQ(runs.front().size(), 4u);
+  EXPECT_EQ(runs.front(), runs.back());
+  return tunes;
+}
+
+TEST(KeySharingTest, ARankDoesNotCompileAKernelThatAnotherRankCompiles) {
+  RankThreads ranks(2);
+  std::vector<std::shared_ptr<OwnCompiler>> compilers;
+  for (int rank = 0; rank < 2; ++rank) {
+    compilers.push_back(std::make_shared<OwnCompiler>("usual 1", rank == 1 ? 500 : 0));
+    ranks.policies[static_cast<std::size_t>(rank)].search.runtime = RuntimeWith(compilers.back());
+  }
+  EXPECT_EQ(WarmUpTwoKernels(ranks), (std::vector<std::int64_t>{2, 2}));
+  // Of its own kernel four configs; of the other one two selected ones and a fallback at most.
+  for (const std::shared_ptr<OwnCompiler>& compiler : compilers) EXPECT_LE(compiler->compiled(), 4 + 3);
+}
+
+TEST(KeySharingTest, ARankTakesTheSearchOfAnyKernelWhoseCodeItHas) {
+  const std::shared_ptr<RecordStore> code = MakeMemoryStore();
+  for (bool is_there : {false, true}) {
+    RankThreads ranks(2);
+    for (AutotunePolicy& policy : ranks.policies) policy.search.compile.cache = code;
+    const RecordStore& of_other = *ranks.policies[1].store;
+    std::atomic<bool> was_in_time{true};
+    // Rank 0 does not end its first search before the others have ended.
+    ranks.policies[0].search.on_progress = [&](const SearchProgress& progress) {
+      if (!is_there || progress.stage != SearchProgress::Stage::kMeasure) return;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (of_other.List()->size() < 3 && was_in_time) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (std::chrono::steady_clock::now() > end) was_in_time = false;
+      }
+    };
+    const std::vector<std::int64_t> tunes = WarmUpTwoKernels(ranks);
+    EXPECT_TRUE(was_in_time);
+    if (is_there) {
+      EXPECT_EQ(tunes, (std::vector<std::int64_t>{1, 3}));
+    }
+  }
+}
+
 /// A rank that dies as soon as its first claim is written.
 class DiesAfterItsClaim final : public RankGroup {
  public:
@@ -673,7 +748,38 @@ TEST_F(ClaimTest, ARankThatMayNotSearchAnyMoreStillTakesOverFromALostRank) {
   EXPECT_EQ(ranks_[0].outcome(0).code(), StatusCode::kDeadlineExceeded);
 }
 
-TEST_F(ClaimTest, ARankIsAskedWhetherItMayTakeASearch) {
+TEST_F(ClaimTest, ARankThatLeavesASearchStillTakesItOverFromALostRank) {
+  Search(ranks_[1], 3);
+  Post(ranks_[1]);
+  Search(ranks_[1], 2);
+  ASSERT_EQ(ranks_[1].ToTake(), std::size_t{3});
+  ranks_[1].Leave(3);
+  EXPECT_EQ(ranks_[1].ToTake(), std::nullopt);
+  MakeReadyAndWait(ranks_[1]);
+  ranks_[1].Silent(0, "was silent");
+  for (int i = 0; i < 2; ++i) {
+    if (ranks_[1].ToTake()) ranks_[1].Leave(*ranks_[1].ToTake());
+    Post(ranks_[1]);
+  }
+  EXPECT_EQ(ranks_[1].wanted().size(), 2u) << "nobody else is left";
+}
+
+TEST_F(ClaimTest, ARankThatLeavesASearchTakesAnother) {
+  const Vote vote = VoteForCosts({6, 5, 4, 3, 2, 1});  // Rank 0 is dealt 6, 3 and 2.
+  Agreement rank = Voted(1, {vote, vote});
+  for (int i = 0; i < 3; ++i) {
+    rank.Found(rank.wanted().front(), std::string("record"));
+    Post(rank);
+    if (i < 2) Post(rank);
+  }
+  ASSERT_EQ(rank.ToTake(), std::size_t{4});
+  rank.Leave(4);
+  EXPECT_EQ(rank.ToTake(), std::size_t{3});
+}
+
+class AskedRankTest : public ClaimTest, public ::testing::WithParamInterface<AgreementWork::Taking> {};
+
+TEST_P(AskedRankTest, ARankIsAskedWhetherItTakesASearch) {
   const Vote vote = VoteForCosts({4, 3, 2, 1});
   const std::vector<std::shared_ptr<RankGroup>> groups = MakeThreadRanks(2);
   std::atomic<bool> is_asked{false};
@@ -692,9 +798,9 @@ TEST_F(ClaimTest, ARankIsAskedWhetherItMayTakeASearch) {
         found[static_cast<std::size_t>(rank)].push_back(key);
         return "record" + std::to_string(key);
       };
-      work.may_take = [&](std::size_t) {
+      work.taking = [&](std::size_t) {
         is_asked = true;
-        return false;
+        return GetParam();
       };
       work.make_ready = [](std::size_t key, const Agreement& agreed, RankBeat&) -> Result<Fingerprint> {
         return Fingerprinter().Add(agreed.DecisionOf(key)).Finish();
@@ -708,6 +814,9 @@ TEST_F(ClaimTest, ARankIsAskedWhetherItMayTakeASearch) {
   EXPECT_TRUE(is_asked);
   EXPECT_EQ(found, (std::vector<std::vector<std::size_t>>{{0, 3}, {1, 2}}));
 }
+
+INSTANTIATE_TEST_SUITE_P(Answers, AskedRankTest,
+                         ::testing::Values(AgreementWork::Taking::kLeavesThis, AgreementWork::Taking::kTakesNoMore));
 
 }  // namespace
 }  // namespace tuneonce::testing

@@ -42,6 +42,7 @@ struct Actor {
   int search_ms = 0;  // With beats.
   bool is_answered_late = false;
   bool search_fails = false;
+  bool leaves = false;  // All searches of other ranks.
 };
 
 class Schedule {
@@ -63,6 +64,7 @@ class Schedule {
     if (Below(6) == 0) bad.skips_round = Below(kScheduleRounds);
     may_differ_ = Below(2) == 0;
     for (Actor& actor : actors_) actor.is_answered_late = Below(3) == 0;
+    for (Actor& actor : actors_) actor.leaves = Below(3) == 0;
   }
 
   void Run() {
@@ -123,6 +125,9 @@ class Schedule {
       for (int i = 0; i < actor.search_ms; ++i, beat.Step()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       if (actor.search_fails) return InternalError("the search failed");
       return "s" + std::to_string(group.rank()) + std::to_string(++num_searches_);
+    };
+    work.taking = [&](std::size_t) {
+      return actor.leaves ? AgreementWork::Taking::kLeavesThis : AgreementWork::Taking::kTakes;
     };
     work.make_ready = [&](std::size_t key, const Agreement& agreed, RankBeat&) -> Result<Fingerprint> {
       return OfText(agreed.DecisionOf(key).empty() ? OwnOf(actor, keys[key]) : agreed.DecisionOf(key));
