@@ -13,9 +13,6 @@ namespace {
 // The constants below were chosen with benchmarks/internal/replay_selection on recorded H200 timings, where they give
 // the cheapest searches that choose within 1 % of the best in 99 %, and twice the same in 95 %, of searches.
 
-/// An entrant leaves at once if each of its first two runs, warm-up included, is slower than either of the fastest's by
-/// this much.
-constexpr double kEliminated = 1.3;
 /// No decision before this many rounds.
 constexpr int kMinRounds = 3;
 /// In standard errors: an entrant slower than a tie by this much leaves.

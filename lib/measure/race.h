@@ -12,6 +12,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// An entrant leaves at once if each of its first two runs, warm-up included, is slower than either of the fastest's by
+/// this much. So a config whose trials were slower by that need not enter. Chosen with the constants of race.cc.
+inline constexpr double kEliminated = 1.3;
+
 struct RaceOptions {
   /// Entrants within this fraction of the fastest one cannot be distinguished. The most preferred of them wins, so that
   /// noise does not select another winner in each run. Default 0.01.

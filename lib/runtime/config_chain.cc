@@ -130,16 +130,15 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
   }
   // A prediction that needs no comparison runs while another process tunes the key.
   const bool may_predict = asked == Asked::kAll && !request.is_idle;
-  bool is_verified = false;
   if (may_predict && !miss.is_to_check && miss.before_update == nullptr) {
-    std::string detail;
-    is_verified = predicted_.Propose(question, &is_verified, &detail) && is_verified;
-  }
-  if (is_verified) {
-    const Result<bool> predicted = Ask(predicted_, question, found, &miss);
+    ConfigQuestion without_measuring = question;
+    without_measuring.may_measure = false;
+    const Result<bool> predicted = Ask(predicted_, without_measuring, found, &miss);
     if (!predicted.ok()) return {predicted.status()};
-    NoteMiss(in_store.key, miss);
-    if (*predicted) return PredictedOutcome();
+    if (*predicted) {
+      NoteMiss(in_store.key, miss);
+      return PredictedOutcome();
+    }
   }
   // One process tunes; the others find its record when it is done, or take over if it died.
   Result<TuningLease> lease = LeaseToTune(request, in_store.key, may_wait);
@@ -156,7 +155,7 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
     const bool is_leased = lease.ok() && *lease != nullptr;
     if (is_leased && *Ask(stored_, question, found, &miss)) return StoredOutcome(*found);
     if (*Ask(checked_, question, found, &miss)) return leased(StoredOutcome(*found));
-    if (!is_verified) NoteMiss(in_store.key, miss);
+    NoteMiss(in_store.key, miss);
     if (may_predict) {
       const Result<bool> predicted = Ask(predicted_, question, found, &miss);
       if (!predicted.ok()) return {predicted.status()};

@@ -87,6 +87,7 @@ struct ConfigQuestion {
   bool accept_unchecked;    ///< Also a config that was imported and did not run here yet.
   bool may_compile;         ///< The code of the config, if the store does not have it.
   bool will_check = false;  ///< The caller compares the config with the call's baseline.
+  bool may_measure = true;  ///< The provider may compare configs or search.
 };
 
 /// Finds configs for keys. A provider does not lease, load, publish or notify: ConfigChain does. Thread-safe.

@@ -72,9 +72,8 @@ Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const
   const std::vector<Config> configs = *std::move(fitting);
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
                             BaselineOf(to_.definition, call, configs, /*left_out=*/VariantSet()));
-  const std::optional<Config>& fallback = space.fallback();
-  const bool takes_fallback = fallback && space.Contains(*fallback, device.target, &call.problem).ok();
-  Config config = baseline ? *baseline : takes_fallback ? *fallback : configs.front();
+  const Config* fallback = FittingFallback(space, call.problem);
+  Config config = baseline ? *baseline : fallback != nullptr ? *fallback : configs.front();
   auto accepts = [&](const Config& each) { return IsAccepted(*to_.definition, each, call, VariantSet()); };
   if (to_.definition->has_config_requirements() && !accepts(config)) {
     auto accepted = std::find_if(configs.begin(), configs.end(), accepts);

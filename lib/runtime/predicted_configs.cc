@@ -267,7 +267,7 @@ Result<std::optional<FoundConfig>> PredictedConfigs::Find(const ConfigQuestion& 
     to_.announcer.Inform(key_text, [&] { return "{" + found->config.ToString() + "} is " + detail; });
     return found;
   }
-  if (!question.may_compile) return std::optional<FoundConfig>();
+  if (!question.may_compile || !question.may_measure) return std::optional<FoundConfig>();
   Result<SearchOutcome> compared = searched_.Compare(question.request, question.key, found->config);
   if (!compared.ok()) {
     const Status& why = compared.status();

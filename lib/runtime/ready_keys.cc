@@ -170,10 +170,8 @@ bool ReadyKeys::IsFallbackOf(BoundCall& call, const ReadyKernel& kernel) const {
     return !definition_.has_config_requirements() || IsAccepted(definition_, config, call, VariantSet());
   };
   if (const Config* baseline = space.FittingBaseline(call.problem, accepts)) return kernel.config == *baseline;
-  const std::optional<Config>& fallback = space.fallback();
-  const bool takes_fallback =
-      fallback && space.Contains(*fallback, kernel.target, &call.problem).ok() && accepts(*fallback);
-  return !takes_fallback || kernel.config == *fallback;
+  const Config* fallback = FittingFallback(space, call.problem);
+  return fallback == nullptr || !accepts(*fallback) || kernel.config == *fallback;
 }
 
 std::optional<Geometry> ReadyKeys::GeometryOfKey(const AssumptionChecks& assumptions, const BoundCall& call,

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/span.h"
+#include "measure/race.h"
 #include "search/portfolio.h"
 #include "store/kernel_fingerprint.h"
 #include "tuneonce/plugin/autotune_observer.h"
@@ -34,7 +35,6 @@ bool IsMeasured(const CandidateOutcome& outcome) { return outcome.kind == Outcom
 std::vector<Config> IncumbentsOf(const TuningRecord& record, const std::vector<CandidateOutcome>& outcomes,
                                  const KeyInStore& in_store) {
   constexpr std::size_t kMostIncumbents = 3;
-  constexpr double kSlow = 1.3;  // A race drops slower ones (SearchEngine::LimitRace).
   std::vector<CandidateOutcome> fastest = {record.best};
   std::copy_if(outcomes.begin(), outcomes.end(), std::back_inserter(fastest), IsMeasured);
   std::stable_sort(fastest.begin() + 1, fastest.end(), [](const CandidateOutcome& a, const CandidateOutcome& b) {
@@ -46,7 +46,7 @@ std::vector<Config> IncumbentsOf(const TuningRecord& record, const std::vector<C
     const std::optional<Config> config = in_store.ConfigOf(outcome.config);
     if (!config || incumbents.size() == kMostIncumbents || outcome.measurement.mean_us > limit_us) continue;
     if (std::find(incumbents.begin(), incumbents.end(), *config) != incumbents.end()) continue;
-    limit_us = std::min(limit_us, kSlow * outcome.measurement.mean_us);
+    limit_us = std::min(limit_us, kEliminated * outcome.measurement.mean_us);
     incumbents.push_back(*config);
   }
   return incumbents;

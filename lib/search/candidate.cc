@@ -165,6 +165,11 @@ bool AnyVariantOf(const KernelDefinition& definition, const Config& config, cons
 
 }  // namespace
 
+const Config* FittingFallback(const SearchSpace& space, const Problem& problem) {
+  const std::optional<Config>& fallback = space.fallback();
+  return fallback && space.Contains(*fallback, *problem.target, &problem).ok() ? &*fallback : nullptr;
+}
+
 Result<std::optional<Config>> BaselineOf(const std::shared_ptr<const KernelDefinition>& definition,
                                          const BoundCall& call, const std::vector<Config>& configs,
                                          VariantSet left_out) {
@@ -174,9 +179,8 @@ Result<std::optional<Config>> BaselineOf(const std::shared_ptr<const KernelDefin
   auto accepts = [&](const Config& config) { return IsAccepted(*definition, config, call, left_out); };
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> accepted, space.BaselineFor(call.problem, accepts));
   if (accepted) return accepted;
-  const std::optional<Config>& fallback = space.fallback();
-  const bool takes_fallback = fallback && space.Contains(*fallback, *call.problem.target, &call.problem).ok();
-  if (takes_fallback && accepts(*fallback)) return fallback;
+  const Config* fallback = FittingFallback(space, call.problem);
+  if (fallback != nullptr && accepts(*fallback)) return std::optional<Config>(*fallback);
   auto first = std::find_if(configs.begin(), configs.end(), accepts);
   return first == configs.end() ? baseline : *first;
 }

@@ -367,9 +367,8 @@ bool SearchEngine::MayRace(const CandidateGroup& group) const {
 }
 
 void SearchEngine::LimitRace() {
-  // As many as an exhaustive search has by default, and none that a race would drop after its first round.
+  // As many as an exhaustive search has by default.
   constexpr std::size_t kMostRacing = 30;
-  constexpr double kSlow = 1.3;
   std::vector<double> times_us;
   for (const CandidateGroup& group : groups_.groups()) {
     const bool has_failed = !group.prepared || group.prepared->failure || group.timing_failure;
@@ -379,7 +378,7 @@ void SearchEngine::LimitRace() {
   }
   if (times_us.empty()) return;
   std::sort(times_us.begin(), times_us.end());
-  most_racing_us_ = std::min(kSlow * times_us.front(), times_us[std::min(times_us.size(), kMostRacing) - 1]);
+  most_racing_us_ = std::min(kEliminated * times_us.front(), times_us[std::min(times_us.size(), kMostRacing) - 1]);
 }
 
 void SearchEngine::UnloadSlow() {
