@@ -72,7 +72,7 @@ Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const
   const std::vector<Config> configs = *std::move(fitting);
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
                             BaselineOf(to_.definition, call, configs, /*left_out=*/VariantSet()));
-  const Config* fallback = FittingFallback(space, call.problem);
+  const Config* fallback = FittingFallback(space, device.target, call.problem);
   Config config = baseline ? *baseline : fallback != nullptr ? *fallback : configs.front();
   auto accepts = [&](const Config& each) { return IsAccepted(*to_.definition, each, call, VariantSet()); };
   if (to_.definition->has_config_requirements() && !accepts(config)) {

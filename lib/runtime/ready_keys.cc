@@ -170,7 +170,7 @@ bool ReadyKeys::IsFallbackOf(BoundCall& call, const ReadyKernel& kernel) const {
     return !definition_.has_config_requirements() || IsAccepted(definition_, config, call, VariantSet());
   };
   if (const Config* baseline = space.FittingBaseline(call.problem, accepts)) return kernel.config == *baseline;
-  const Config* fallback = FittingFallback(space, call.problem);
+  const Config* fallback = FittingFallback(space, kernel.target, call.problem);
   return fallback == nullptr || !accepts(*fallback) || kernel.config == *fallback;
 }
 

@@ -165,9 +165,9 @@ bool AnyVariantOf(const KernelDefinition& definition, const Config& config, cons
 
 }  // namespace
 
-const Config* FittingFallback(const SearchSpace& space, const Problem& problem) {
+const Config* FittingFallback(const SearchSpace& space, const Target& target, const Problem& problem) {
   const std::optional<Config>& fallback = space.fallback();
-  return fallback && space.Contains(*fallback, *problem.target, &problem).ok() ? &*fallback : nullptr;
+  return fallback && space.Contains(*fallback, target, &problem).ok() ? &*fallback : nullptr;
 }
 
 Result<std::optional<Config>> BaselineOf(const std::shared_ptr<const KernelDefinition>& definition,
@@ -179,7 +179,7 @@ Result<std::optional<Config>> BaselineOf(const std::shared_ptr<const KernelDefin
   auto accepts = [&](const Config& config) { return IsAccepted(*definition, config, call, left_out); };
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> accepted, space.BaselineFor(call.problem, accepts));
   if (accepted) return accepted;
-  const Config* fallback = FittingFallback(space, call.problem);
+  const Config* fallback = FittingFallback(space, *call.problem.target, call.problem);
   if (fallback != nullptr && accepts(*fallback)) return std::optional<Config>(*fallback);
   auto first = std::find_if(configs.begin(), configs.end(), accepts);
   return first == configs.end() ? baseline : *first;

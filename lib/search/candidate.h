@@ -73,8 +73,8 @@ bool IsAccepted(const KernelDefinition& definition, const Config& config, const 
 /// asked like guards may still exclude it from some of these launches.
 bool IsAcceptedByKey(const KernelDefinition& definition, const Config& config, const BoundCall& call,
                      VariantSet left_out);
-/// Returns the space's fallback config if the problem's device and dims allow it, or null.
-const Config* FittingFallback(const SearchSpace& space, const Problem& problem);
+/// Returns the space's fallback config if the device and the problem's dims allow it, or null.
+const Config* FittingFallback(const SearchSpace& space, const Target& target, const Problem& problem);
 /// Returns the config that a search for the call compares with, and that runs in place of a selected one: the first
 /// baseline for the problem that IsAccepted accepts; else the space's fallback config or the first of `configs`, where
 /// the requirements of the variants exclude the baselines. Nothing if the space has no baseline for the problem.
