@@ -26,7 +26,7 @@ inline namespace v0 {
 /// error name the damaged tensor. The search reads and writes no store, and ignores DISABLE_AUTOTUNE.
 ///
 /// REQUIRES: the stream's context is current, and nobody writes the tensors until the search is done. Errors:
-/// InvalidArgument (arguments, space, callback); FailedPrecondition (no context, the stream is capturing); Internal
+/// InvalidArgument (arguments, space, options, callback); FailedPrecondition (no context, capturing stream); Internal
 /// when every candidate failed, with the reasons; Unavailable or ResourceExhausted for a transient reason (no compiler,
 /// no process, no memory). A fault in a kernel loses the context: the error is sticky() and names the candidate.
 TUNEONCE_API Result<TuningRecord> exhaustive_search(const KernelDefinition& definition, CUstream stream,

@@ -18,6 +18,7 @@
 #include "search/table_check.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/option_table.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 
@@ -118,6 +119,7 @@ Result<TuningRecord> SearchWithoutDefinition(const SearchSpace& space, StreamVie
 
 Result<TuningRecord> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                        const std::vector<Argument>& arguments, const SearchOptions& options) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOptions(options));
   TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
                             DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   return SearchDefinition(definition, StreamView(*api, stream), arguments, options);
@@ -166,6 +168,7 @@ Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream
   if (!grid_fn || !kernel_fn || !args_fn) {
     return InvalidArgumentError("exhaustive_search needs grid_fn, kernel_fn and args_fn");
   }
+  TUNEONCE_RETURN_IF_ERROR(CheckOptions(options));
   TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
                             DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   Variant variant;
@@ -189,6 +192,7 @@ Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream
 Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
                                        const ArgumentsFn& args_fn, const SearchOptions& options) {
   if (!launch_fn) return InvalidArgumentError("exhaustive_search needs launch_fn");
+  TUNEONCE_RETURN_IF_ERROR(CheckOptions(options));
   TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
                             DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   return SearchWithoutDefinition(space, StreamView(*api, stream), Callable(launch_fn, ""), args_fn, options,

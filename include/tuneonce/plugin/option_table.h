@@ -56,6 +56,7 @@ TUNEONCE_API Status SetOptionText(AutotunePolicy* policy, std::string_view name,
 /// Checks what a program has set without SetOption. Errors: InvalidArgument for the first option whose value SetOption
 /// would refuse; it names the member and what is possible.
 TUNEONCE_API Status CheckOptions(const AutotunePolicy& policy);
+TUNEONCE_API Status CheckOptions(const SearchOptions& options);
 /// Prints a value as SetOptionText reads it.
 TUNEONCE_API std::string OptionText(const OptionValue& value);
 

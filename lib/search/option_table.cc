@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/number_text.h"
 #include "base/short_list.h"
-#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
@@ -296,6 +295,13 @@ Status Refused(const Option& option, std::string_view given) {
       absl::StrCat("option ", std::string(option.name), " is '", std::string(given), "': give ", ExpectedOf(option)));
 }
 
+/// Checks the value that the option has in `policy`, where it is `member`.
+Status Check(const Option& option, const AutotunePolicy& policy, const std::string& member) {
+  const OptionValue value = option.get(policy);
+  if (Accepted(option, value)) return Status();
+  return InvalidArgumentError(absl::StrCat(member, " is '", OptionText(value), "': give ", ExpectedOf(option)));
+}
+
 }  // namespace
 
 const std::vector<Option>& Options() {
@@ -327,10 +333,18 @@ Status SetOptionText(AutotunePolicy* policy, std::string_view name, std::string_
 
 Status CheckOptions(const AutotunePolicy& policy) {
   for (const Option& option : Options()) {
-    const OptionValue value = option.get(policy);
-    if (Accepted(option, value)) continue;
-    return InvalidArgumentError(absl::StrCat("AutotunePolicy::", std::string(option.member), " is '", OptionText(value),
-                                             "': give ", ExpectedOf(option)));
+    TUNEONCE_RETURN_IF_ERROR(Check(option, policy, absl::StrCat("AutotunePolicy::", std::string(option.member))));
+  }
+  return Status();
+}
+
+Status CheckOptions(const SearchOptions& options) {
+  AutotunePolicy policy;
+  policy.search = options;
+  for (const Option& option : Options()) {
+    if (!option.is_of_search) continue;
+    const std::string_view member = option.member.substr(std::string_view("search.").size());
+    TUNEONCE_RETURN_IF_ERROR(Check(option, policy, absl::StrCat("SearchOptions::", std::string(member))));
   }
   return Status();
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "testing/expect_status.h"
+#include "tuneonce/exhaustive_search.h"
 
 namespace tuneonce {
 namespace {
@@ -101,6 +102,13 @@ TEST(OptionTableTest, WhatAProgramSetsIsCheckedToo) {
     each.set(policy);
     EXPECT_ERROR(CheckOptions(policy), StatusCode::kInvalidArgument, each.words);
   }
+
+  SearchOptions options;
+  EXPECT_OK(CheckOptions(options));
+  options.budgets.wall = Budgets::Milliseconds(std::nan(""));
+  EXPECT_ERROR(CheckOptions(options), StatusCode::kInvalidArgument, "SearchOptions::budgets.wall is 'nan': give a");
+  EXPECT_ERROR(exhaustive_search(KernelDefinition("k"), nullptr, {}, options).status(), StatusCode::kInvalidArgument,
+               "SearchOptions::budgets.wall");
 }
 
 /// Returns the data members of a struct in a header, by the declarations with an initializer or an object's type.
