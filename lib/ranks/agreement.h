@@ -30,9 +30,10 @@ inline namespace v0 {
 ///    share has a chain of cells. The first rank to write a cell decides what is in it, so that all ranks read the same
 ///    chain: claims, each of which makes a rank the owner, and then the owner's decisions. A rank claims a share before
 ///    it searches: its own shares first, then shares that nobody has started and that it does not leave to others, from
-///    the end of the list. The first search that a rank was dealt counts as claimed. A claim that gives a reason states that the owner before it is
-///    lost, because it fell silent. A lost owner that finds such a claim serves nothing. Where it takes time to learn
-///    what a cell holds, a rank goes on meanwhile, and claims its next share while it searches.
+///    the end of the list. The first search that a rank was dealt counts as claimed. A claim that gives a reason states
+///    that the owner before it is lost, because it fell silent. A lost owner that finds such a claim serves nothing.
+///    Where it takes time to learn what a cell holds, a rank goes on meanwhile, and claims its next share while it
+///    searches.
 /// 3. *Check*: each rank makes the configs ready to run, and sends for each key a digest of what it would run, or why
 ///    it cannot. A rank that waits for searches of others makes ready what is decided already. A key is served if all
 ///    digests are received and equal.
