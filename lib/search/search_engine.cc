@@ -538,6 +538,12 @@ Status SearchEngine::AllFailed() const {
                      "CompileOptions::total_timeout), or the compiles were cancelled",
                      reasons.empty() ? "" : "; ", reasons));
   }
+  if (failures.empty()) {
+    const std::size_t refused = run_->num_refused();
+    const std::string proposed = refused > 0 ? absl::StrCat("only configs that do not exist (", refused, ")") : "none";
+    return InternalError(absl::StrCat(kernel, "no config was tried: the space has no baseline, and of its configs the ",
+                                      "search strategy proposed ", proposed));
+  }
   // Transient reasons are distinguished from permanent ones.
   bool lacks_memory = false;
   bool all_lack_memory = true;

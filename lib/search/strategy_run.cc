@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/callback.h"
 #include "search/exhaustive_strategy.h"
 #include "search/guided_strategy.h"
 #include "search/random_strategy.h"
@@ -73,7 +74,9 @@ StrategyRun::StrategyRun(const std::vector<Config>& configs, std::optional<std::
   history_.baseline = baseline;
   history_.seed = options.seed;
   const bool may_be_cut_short = options.budgets.wall.count() > 0 || options.budgets.trials > 0;
-  if (!is_exhaustive_ && options.make_strategy) strategy_ = options.make_strategy(StrategySpaceOf(configs));
+  if (!is_exhaustive_ && options.make_strategy) {
+    strategy_ = Naming("SearchOptions::make_strategy", [&] { return options.make_strategy(StrategySpaceOf(configs)); });
+  }
   if (strategy_ != nullptr) return;
   if (is_exhaustive_ && !may_be_cut_short) {
     strategy_ = std::make_unique<ExhaustiveStrategy>(configs.size());
@@ -87,7 +90,7 @@ StrategyRun::StrategyRun(const std::vector<Config>& configs, std::optional<std::
 
 std::vector<std::size_t> StrategyRun::Next(std::size_t batch_size) {
   history_.batch_size = is_exhaustive_ ? std::max<std::size_t>(1, num_configs_) : batch_size;
-  Proposal proposal = strategy_->Propose(history_);
+  Proposal proposal = Naming("the search strategy", [&] { return strategy_->Propose(history_); });
   expected_gain_ = proposal.expected_gain;
   if (proposal.should_stop()) return {};
   // Only a host's strategy proposes what cannot be tried.

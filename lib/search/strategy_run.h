@@ -18,7 +18,8 @@ inline namespace v0 {
 /// REQUIRES: all configs have the same axes.
 StrategySpace StrategySpaceOf(const std::vector<Config>& configs);
 
-/// Decides which of a search's configs are tried, batch by batch, by SearchOptions::strategy. Thread rule: one thread.
+/// Decides which of a search's configs are tried, batch by batch, by SearchOptions::strategy. An exception of a host's
+/// strategy becomes a StatusException that names it. Thread rule: one thread.
 class StrategyRun {
  public:
   /// `baseline`: its index. `max_configs`: up to how many configs without an outcome Strategy::kAutomatic tries all.

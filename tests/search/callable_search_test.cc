@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/search_strategy.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -291,6 +293,20 @@ TEST_F(CallableSearchTest, BudgetsCancellationAndLimitsHoldAsForCode) {
   options_.stop = StopToken();
   options_.memory_budget_bytes = 1;
   EXPECT_ERROR(Search(tactics.Definition()), StatusCode::kResourceExhausted, "all 2 candidates failed");
+}
+
+TEST_F(CallableSearchTest, AStrategyThatThrowsIsNamed) {
+  class Throwing final : public SearchStrategy {
+   public:
+    Proposal Propose(const SearchHistory&) const override { throw std::runtime_error("out of ideas"); }
+  };
+  options_.strategy = Strategy::kGuided;
+  options_.make_strategy = [](const StrategySpace&) { return std::make_unique<Throwing>(); };
+  EXPECT_ERROR(Search(tactics_->Definition()), StatusCode::kInvalidArgument,
+               "kernel 'scale': the search: the search strategy threw: out of ideas");
+  options_.make_strategy = [](const StrategySpace&) -> std::unique_ptr<SearchStrategy> { throw 7; };
+  EXPECT_ERROR(Search(tactics_->Definition()), StatusCode::kInvalidArgument,
+               "kernel 'scale': the search: SearchOptions::make_strategy threw something that is not a std::exception");
 }
 
 TEST_F(CallableSearchTest, TwoSearchesNeverTryAtTheSameTime) {

@@ -302,6 +302,17 @@ TEST_F(GuidedSearchTest, AHostsStrategyDecidesAndTheBaselineIsMeasuredAllTheSame
       1);
 }
 
+TEST_F(GuidedSearchTest, ASearchWhoseStrategyProposesNothingSaysSo) {
+  std::vector<std::size_t> proposed;
+  options_.make_strategy = [&](const StrategySpace&) { return std::make_unique<ListedStrategy>(proposed); };
+  EXPECT_OK(Search());  // The baseline is measured.
+  has_baseline_ = false;
+  EXPECT_ERROR(Search(), StatusCode::kInternal,
+               "no config was tried: the space has no baseline, and of its configs the search strategy proposed none");
+  proposed = {512, 99999};
+  EXPECT_ERROR(Search(), StatusCode::kInternal, "the search strategy proposed only configs that do not exist (2)");
+}
+
 TEST_F(GuidedSearchTest, AHostsStrategyThatProposesMoreThanABatchKeepsToTheTrials) {
   class Greedy final : public SearchStrategy {
    public:
