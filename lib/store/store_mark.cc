@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -162,6 +163,25 @@ void SetLogAside(const std::string& path) {
   for (const char* suffix : kLogSuffixes) {
     if (lstat((path + suffix).c_str(), &info) == 0) return RenameLog(path, FreeName(path, "left"));
   }
+}
+
+Status FoldLog(const std::string& path) {
+  struct stat info {};
+  const bool has_log = std::any_of(std::begin(kLogSuffixes), std::end(kLogSuffixes),
+                                   [&](const char* suffix) { return lstat((path + suffix).c_str(), &info) == 0; });
+  if (!has_log) return Status();  // A process that has the store open keeps both.
+  const Status in_use = FailedPreconditionError("another process has it open");
+  Result<std::shared_ptr<void>> place = LockPlace(path, std::chrono::steady_clock::now());
+  if (place.status().code() == StatusCode::kDeadlineExceeded) return in_use;
+  TUNEONCE_RETURN_IF_ERROR(place.status());
+  if (HasLogOfAnother(path)) SetLogAside(path);
+  sqlite3* database = nullptr;
+  int result = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr);
+  absl::Cleanup closing = [database] { sqlite3_close(database); };
+  // SQLite leaves the WAL mode only if no other connection has the file open.
+  if (result == SQLITE_OK) result = sqlite3_exec(database, "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr);
+  if ((result & 0xff) == SQLITE_BUSY) return in_use;
+  return result == SQLITE_OK ? Status() : UnavailableError(sqlite3_errmsg(database));
 }
 
 }  // namespace v0

@@ -45,6 +45,10 @@ Status SetAside(const std::string& path, const std::string& why);
 /// held.
 void SetLogAside(const std::string& path);
 
+/// Writes FILE-wal into the store at `path`, and removes FILE-wal and FILE-shm, so that another file can take the
+/// store's place. Errors: FailedPrecondition if a process has the store open; Unavailable if it cannot be written.
+Status FoldLog(const std::string& path);
+
 /// `path` with the links above its last folder resolved, as homes often have them: after that SQLite may refuse every
 /// link (SQLITE_OPEN_NOFOLLOW). The last folder and the file stay as they are named.
 std::string ResolveParents(const std::string& path);

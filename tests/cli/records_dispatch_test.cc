@@ -172,11 +172,15 @@ TEST_F(RecordsDispatchTest, OnlyItsOwnStoreIsReplaced) {
   EXPECT_EQ(Dispatch(kernel_, output_).exit_code, 0) << "its own store is made anew";
   ExpectOneLine(Dispatch("other", output_), "is a tuneonce store with records of other kernels (" + kernel_ + ")");
   options.path = other_;
-  const std::shared_ptr<SqliteStore> in_use = *SqliteStore::Open(options);
-  ExpectOneLine(Dispatch(kernel_, other_), other_ + " seems to be a store in use");
+  std::shared_ptr<SqliteStore> in_use = *SqliteStore::Open(options);
+  const std::string is_in_use = ": another process has it open; write to another file";
+  ExpectOneLine(Dispatch(kernel_, other_), "cannot replace the store " + other_ + is_in_use);
   const std::string link_to_used = folder_.path() + "/used.db";
   ASSERT_EQ(symlink(other_.c_str(), link_to_used.c_str()), 0);
-  ExpectOneLine(Dispatch(kernel_, link_to_used), link_to_used + " seems to be a store in use");
+  ExpectOneLine(Dispatch(kernel_, link_to_used), "cannot replace the store " + link_to_used + is_in_use);
+  in_use.reset();
+  ASSERT_EQ(access((other_ + "-wal").c_str(), F_OK), 0);
+  EXPECT_EQ(Dispatch(kernel_, other_).exit_code, 0) << "nobody has it open any more";
 }
 
 TEST_F(RecordsDispatchTest, MistakesAreErrors) {

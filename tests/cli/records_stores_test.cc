@@ -180,6 +180,22 @@ TEST_F(RecordsStoresTest, WhatIsMergedComparedOrPackedIsNotWrittenAlsoWhileItIsI
   ASSERT_OK(in_use->Put(Record(4)));
 }
 
+TEST_F(RecordsStoresTest, AStoreThatNoProcessHasOpenIsReplacedWithItsLog) {
+  Put(store_, Record(1));
+  Put(other_, Record(2));
+  std::shared_ptr<SqliteStore> was_in_use = Open(merged_);
+  ASSERT_OK(was_in_use->Put(Record(3)));
+  const std::string log = *ReadFile(merged_ + "-wal");
+  was_in_use.reset();
+  ASSERT_OK(WriteFile(merged_ + "-wal", log));  // As a process that was killed leaves it.
+  EXPECT_EQ(Json({"records", "merge", store_, other_, "-o", merged_})["records"], 2);
+  EXPECT_NE(access((merged_ + "-wal").c_str(), F_OK), 0);
+  EXPECT_EQ(Open(merged_)->List()->size(), 2u) << "nothing of the old log";
+  ASSERT_EQ(std::remove(merged_.c_str()), 0);
+  ExpectOneLineError({"records", "pack", "--store", store_, "-o", merged_},
+                     "-wal of another database exists; remove it, or write to another file");
+}
+
 TEST_F(RecordsStoresTest, NoStoreIsReplacedByAnOutputThatIsNone) {
   Put(store_, Record(1));
   Put(other_, Record(2));
@@ -313,7 +329,10 @@ TEST_F(RecordsStoresTest, FilesThatAreNoStoresAndPlacesThatAreTakenAreOneClearLi
   ExpectOneLineError({"records", "merge", store_, "-o", merged_}, "");
   ExpectOneLineError({"records", "diff", store_}, "");
   ExpectOneLineError({"records", "merge", store_, other_, "-o", store_}, "is one of the inputs: write to another file");
-  ExpectOneLineError({"records", "merge", store_, store_, "-o", other_}, "seems to be a store in use");
+  std::shared_ptr<SqliteStore> in_use = Open(other_);
+  ExpectOneLineError({"records", "merge", store_, store_, "-o", other_},
+                     "cannot replace the store " + other_ + ": another process has it open; write to another file");
+  in_use.reset();
   ExpectOneLineError({"records", "merge", store_, other_, "-o", merged_, "--by", "luck"}, "luck");
   ExpectOneLineError({"records", "pack", "--store", store_, "-o", merged_, "--device", "B300"},
                      "nothing to pack in '" + store_ + "': its devices are: H200");

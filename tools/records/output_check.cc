@@ -63,6 +63,20 @@ Status CheckInputs(const std::string& output, const std::vector<std::string>& in
   return Status();
 }
 
+/// Returns an error if the store at `place` has records of other kernels.
+Status CheckOnlyHas(const std::string& kernel, const std::string& place, const std::string& output) {
+  Result<std::shared_ptr<AnyStore>> store = OpenStore(place, /*for_reading=*/true);
+  TUNEONCE_RETURN_IF_ERROR(store.status().WithPrefix("cannot replace the store " + output));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, (*store)->List());
+  std::set<std::string> others;
+  for (const TuningRecord& record : records) {
+    if (record.key.kernel != kernel) others.insert(record.key.kernel);
+  }
+  if (others.empty()) return Status();
+  return Refusal(output, absl::StrCat(place, " is a tuneonce store with records of other kernels (",
+                                      ShortList({others.begin(), others.end()}), ")"));
+}
+
 }  // namespace
 
 Status CheckOutput(const std::string& output, const std::vector<std::string>& inputs) {
@@ -80,24 +94,21 @@ Status CheckOutput(const std::string& output, const std::vector<std::string>& in
 Status CheckStoreOutput(const std::string& output, const std::vector<std::string>& inputs, const std::string& kernel) {
   TUNEONCE_RETURN_IF_ERROR(CheckInputs(output, inputs));
   const std::string place = PlaceOf(output);
-  // SQLite would apply the log of the old store to the new one.
-  for (const char* suffix : kSuffixes) {
-    struct stat info {};
-    if (lstat((place + suffix).c_str(), &info) != 0) continue;
-    return FailedPreconditionError(absl::StrCat(output, " seems to be a store in use, because ", place, suffix,
-                                                " exists: use another file, or remove both"));
+  if (!IsStore(place)) {
+    // SQLite would apply a log that was left here to the new store.
+    for (const char* suffix : {"-wal", "-shm"}) {
+      struct stat info {};
+      if (lstat((place + suffix).c_str(), &info) != 0) continue;
+      return FailedPreconditionError(absl::StrCat("cannot write ", output, ": ", place, suffix,
+                                                  " of another database exists; remove it, or write to another file"));
+    }
+    return Status();
   }
-  if (kernel.empty() || !IsStore(place)) return Status();
-  Result<std::shared_ptr<AnyStore>> store = OpenStore(place, /*for_reading=*/true);
-  TUNEONCE_RETURN_IF_ERROR(store.status().WithPrefix("cannot replace the store " + output));
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, (*store)->List());
-  std::set<std::string> others;
-  for (const TuningRecord& record : records) {
-    if (record.key.kernel != kernel) others.insert(record.key.kernel);
-  }
-  if (others.empty()) return Status();
-  return Refusal(output, absl::StrCat(place, " is a tuneonce store with records of other kernels (",
-                                      ShortList({others.begin(), others.end()}), ")"));
+  if (!kernel.empty()) TUNEONCE_RETURN_IF_ERROR(CheckOnlyHas(kernel, place, output));
+  const Status folded = FoldLog(place);
+  if (folded.ok()) return folded;
+  return FailedPreconditionError(
+      absl::StrCat("cannot replace the store ", output, ": ", folded.message(), "; write to another file"));
 }
 
 }  // namespace v0

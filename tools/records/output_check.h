@@ -14,9 +14,10 @@ inline namespace v0 {
 /// `output` is one of the inputs or a tuneonce store, also through a symbolic or hard link.
 Status CheckOutput(const std::string& output, const std::vector<std::string>& inputs);
 
-/// Checks the output of a command that writes a store, which may replace a store that no process has open. `kernel` is
-/// the only kernel whose records may be replaced; empty: those of all. Errors: InvalidArgument if `output` is one of
-/// the inputs, or has records of other kernels; FailedPrecondition if it seems to be open.
+/// Checks the output of a command that writes a store, which may replace a store that no process has open. The log of
+/// such a store is written into its file, because SQLite would apply it to the new store. `kernel` is the only kernel
+/// whose records may be replaced; empty: those of all. Errors: InvalidArgument if `output` is one of the inputs, or has
+/// records of other kernels; FailedPrecondition if a process has it open.
 Status CheckStoreOutput(const std::string& output, const std::vector<std::string>& inputs, const std::string& kernel);
 
 }  // namespace v0
