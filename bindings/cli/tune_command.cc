@@ -190,7 +190,8 @@ Status Tune(const TuneArguments& arguments) {
       TUNEONCE_RETURN_IF_ERROR(CheckTrace(arguments, name));
       PrintCodeWarnings(arguments, bundle, device, policy.search.runtime);
     }
-    if (arguments.dry_run) return EstimateTuning(wanted, device, policy, budget_ms, arguments.json);
+    if (arguments.dry_run)
+      return EstimateTuning(wanted, device, policy, budget_ms, arguments.continues, arguments.json);
     if (arguments.store.empty()) PrintNote("the selection is not stored: add --store FILE to store it");
     BeginTrace(arguments, policy);
     Status tuned = TuneMany(wanted, device,

@@ -175,6 +175,31 @@ TEST_F(TuneCliTest, ADryRunSaysWhatItWouldDoAndDoesNothing) {
   EXPECT_EQ(estimate["keys"][0]["to_compile"], 0);
 }
 
+TEST_F(TuneCliTest, ADryRunCountsWhatIsLeftOfASearchThatIsContinued) {
+  const std::vector<std::string> tune = {"vector_add", "--shape", "N=4096", "--store", store_};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), tune.begin(), tune.end());
+    return more;
+  };
+  const nlohmann::json all = Json(with({"--dry-run"}))["keys"][0];
+  EXPECT_FALSE(all["is_continued"]);
+  Json(with({"--max-trials", "2"}));
+  EXPECT_TRUE(Json(with({"--dry-run"}))["keys"][0]["is_stored"]) << "without --continue";
+  nlohmann::json estimate = Json(with({"--dry-run", "--continue", "--max-trials", "1"}));
+  EXPECT_EQ(estimate["searches"], 1);
+  EXPECT_GT(estimate["seconds"].get<double>(), 0);
+  const nlohmann::json left = estimate["keys"][0];
+  EXPECT_TRUE(left["is_continued"]);
+  EXPECT_FALSE(left["is_stored"]);
+  EXPECT_EQ(left["configs"], all["configs"].get<int>() - 2);
+  EXPECT_EQ(left["tried"], 1);
+  EXPECT_EQ(left["to_compile"], 1) << "none of those that were tried";
+  Json(with({"--continue"}));
+  estimate = Json(with({"--dry-run", "--continue"}));
+  EXPECT_EQ(estimate["searches"], 0);
+  EXPECT_TRUE(estimate["keys"][0]["is_stored"]);
+}
+
 TEST_F(TuneCliTest, ABundleMayFollowAShapeOrAScalar) {
   EXPECT_EQ(Json({"--shape", "N=4096", "vector_add", "--dry-run"})["keys"].size(), 1u);
   EXPECT_EQ(Json({"--scalar", "eps=1e-5", "rms_norm", "--dry-run"})["keys"].size(), 1u);

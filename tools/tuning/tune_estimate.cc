@@ -40,11 +40,12 @@ constexpr std::int64_t kGuidedTrials = 200;
 /// The most configs whose sources are made, which takes time in a large space. The others are taken to be like them.
 constexpr std::int64_t kMostPlanned = 64;
 
-/// Returns how many of so many configs a search tries.
-std::int64_t NumTried(std::int64_t num_configs, const SearchOptions& search, int max_configs) {
+/// Returns how many of `num_configs` a search tries after `num_known` others that an earlier search has tried.
+std::int64_t NumTried(std::int64_t num_configs, std::int64_t num_known, const SearchOptions& search, int max_configs) {
   const bool is_guided =
       search.strategy == Strategy::kGuided || (search.strategy == Strategy::kAutomatic && num_configs > max_configs);
-  std::int64_t tried = is_guided ? std::min(num_configs, kGuidedTrials) : num_configs;
+  const std::int64_t guided = std::max<std::int64_t>(1, kGuidedTrials - num_known);
+  std::int64_t tried = is_guided ? std::min(num_configs, guided) : num_configs;
   if (search.budgets.trials > 0) tried = std::min<std::int64_t>(tried, search.budgets.trials);
   return tried;
 }
@@ -66,13 +67,28 @@ double UsualSeconds(SourceKind kind) {
   return 1;
 }
 
+/// Returns the configs that the search of a stored record has tried, if TunePending continues it, else none.
+std::set<std::string> KnownConfigs(const LaunchPlan& plan, const RecordStore& store) {
+  std::set<std::string> known;
+  const bool is_of_search = plan.record != nullptr && plan.origin == LaunchPlan::Origin::kStore;
+  if (!is_of_search || plan.record->is_complete || plan.match != RecordMatch::kExact) return known;
+  const Result<RecordLookup> found = store.Lookup(plan.record->key);  // The plan's record lists no candidates.
+  if (!found.ok() || !found->record) return known;
+  for (const CandidateOutcome& outcome : found->record->candidates) {
+    const bool is_tried = outcome.kind != OutcomeKind::kNotMeasured && outcome.kind != OutcomeKind::kNotVerified;
+    if (is_tried && !outcome.is_transient) known.insert(outcome.config.Canonical());
+  }
+  return known;
+}
+
 /// The estimated cost of one key.
 struct Estimate {
   std::size_t line = 0;
   std::string key;
   bool is_stored = false;
-  bool is_repeated = false;  ///< Another line's key.
-  std::int64_t num_configs = 0;
+  bool is_repeated = false;       ///< Another line's key.
+  std::int64_t num_configs = 0;   ///< All configs but the known ones.
+  std::int64_t num_known = 0;     ///< Configs that were tried by the search that is continued.
   std::int64_t num_tried = 0;     ///< Configs that the search tries.
   std::int64_t num_compiles = 0;  ///< That neither the store nor another line has.
   double compile_seconds = 0;     ///< All together, one after the other.
@@ -82,8 +98,8 @@ struct Estimate {
 
 class Estimator {
  public:
-  Estimator(const Device& device, const AutotunePolicy& policy, StreamView stream, const Target& target)
-      : device_(device), policy_(policy), stream_(stream), target_(target) {}
+  Estimator(const Device& device, const AutotunePolicy& policy, StreamView stream, const Target& target, bool continues)
+      : device_(device), policy_(policy), stream_(stream), target_(target), continues_(continues) {}
 
   Status Add(const WantedShape& wanted, const Bundle& bundle, Estimate* estimate) {
     const KernelDefinition& definition = bundle.definition();
@@ -96,13 +112,16 @@ class Estimator {
     TUNEONCE_ASSIGN_OR_RETURN(LaunchPlan plan, kernel->second.Explain(stream_.get(), wanted.job.shape));
     estimate->key = plan.key;
     estimate->is_repeated = !keys_.insert({wanted.bundle, plan.key}).second;
-    estimate->is_stored = plan.action == LaunchPlan::Action::kSelected;
+    const std::set<std::string> known = continues_ ? KnownConfigs(plan, *policy_.store) : std::set<std::string>();
+    estimate->is_stored = plan.action == LaunchPlan::Action::kSelected && known.empty();
     if (estimate->is_repeated || estimate->is_stored || plan.action == LaunchPlan::Action::kNothing) return Status();
-    return AddSearch(definition, *wanted.job.inputs, estimate);
+    return AddSearch(definition, *wanted.job.inputs, known, estimate);
   }
 
  private:
-  Status AddSearch(const KernelDefinition& definition, const InputShape& inputs, Estimate* estimate) {
+  /// Adds the search of a key, which tries none of the `known` configs (Config::Canonical).
+  Status AddSearch(const KernelDefinition& definition, const InputShape& inputs, const std::set<std::string>& known,
+                   Estimate* estimate) {
     auto shared = std::make_shared<const KernelDefinition>(definition);
     CallBinder binder(*shared);
     TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs made,
@@ -112,12 +131,20 @@ class Estimator {
     call.problem.target = &target_;
     estimate->bytes = MemoryOf(*shared, call);
     TUNEONCE_ASSIGN_OR_RETURN(const ConfigSet configs, shared->space().Configs(target_, &call.problem));
-    estimate->num_configs = configs.size();
-    estimate->num_tried = NumTried(configs.size(), policy_.search, shared->space().max_configs());
-    const std::int64_t num_planned = std::min(estimate->num_tried, kMostPlanned);
+    estimate->num_known = static_cast<std::int64_t>(known.size());
+    estimate->num_configs = std::max<std::int64_t>(0, configs.size() - estimate->num_known);
+    estimate->num_tried =
+        NumTried(estimate->num_configs, estimate->num_known, policy_.search, shared->space().max_configs());
+    const std::int64_t most_planned = std::min(estimate->num_tried, kMostPlanned);
+    std::int64_t num_planned = 0;
     const bool enable_tile = policy_.search.runtime->environment().enable_tile;
-    for (std::int64_t i = 0; i < num_planned; ++i) {
-      const Config config = configs.At(i * configs.size() / num_planned);
+    std::int64_t next = 0;  // No config is planned twice.
+    for (std::int64_t i = 0; i < most_planned; ++i) {
+      next = std::max(next, i * configs.size() / most_planned);
+      while (next < configs.size() && known.count(configs.At(next).Canonical()) > 0) ++next;
+      if (next == configs.size()) break;
+      const Config config = configs.At(next++);
+      ++num_planned;
       TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(shared, config, call, enable_tile));
       if (planned.needs_compiling()) AddCompile(CompileJobOf(planned), estimate);
     }
@@ -163,6 +190,7 @@ class Estimator {
   const AutotunePolicy& policy_;
   const StreamView stream_;
   const Target target_;
+  const bool continues_;
   std::map<std::string, TunedKernel> kernels_;
   std::set<std::pair<std::string, std::string>> keys_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> artifacts_;
@@ -176,7 +204,12 @@ std::string TextOf(const Estimate& each) {
   if (!each.wrong.ok()) return text + each.wrong.message();
   if (each.is_repeated) return text + "as another line";
   if (each.is_stored) return text + "in the store";
-  absl::StrAppendFormat(&text, "%d configs", each.num_configs);
+  if (each.num_known > 0) {
+    absl::StrAppendFormat(&text, "continues, %d of %d configs left", each.num_configs,
+                          each.num_configs + each.num_known);
+  } else {
+    absl::StrAppendFormat(&text, "%d configs", each.num_configs);
+  }
   if (each.num_tried < each.num_configs) absl::StrAppendFormat(&text, ", of which about %d are tried", each.num_tried);
   return text +
          absl::StrFormat(", %d to compile, %.1f MiB", each.num_compiles, static_cast<double>(each.bytes) / (1 << 20));
@@ -187,6 +220,7 @@ Json JsonOf(const Estimate& each) {
           {"key", each.key},
           {"is_stored", each.is_stored},
           {"is_repeated", each.is_repeated},
+          {"is_continued", each.num_known > 0},
           {"configs", each.num_configs},
           {"tried", each.num_tried},
           {"to_compile", each.num_compiles},
@@ -220,13 +254,13 @@ Total Sum(const std::vector<Estimate>& estimates, int workers, std::optional<std
 }  // namespace
 
 Status EstimateTuning(const WantedShapes& wanted, const Device& device, const AutotunePolicy& policy,
-                      std::optional<std::int64_t> budget_ms, bool json) {
+                      std::optional<std::int64_t> budget_ms, bool continues, bool json) {
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_RETURN_IF_ERROR(current.status());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
-  Estimator estimator(device, policy, stream.view(), Target::Of(identity));
+  Estimator estimator(device, policy, stream.view(), Target::Of(identity), continues);
   std::vector<Estimate> estimates;
   for (const WantedShape& each : wanted.shapes) {
     Estimate& estimate = estimates.emplace_back();

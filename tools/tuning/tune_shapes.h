@@ -43,10 +43,10 @@ Result<WantedShapes> ReadShapes(const std::string& path, const std::string& bund
                                 const std::shared_ptr<Runtime>& runtime);
 
 /// Says what tuning these shapes would do, about how long it would take and how much device memory: `tune --dry-run`.
-/// Nothing is compiled, loaded, launched or stored. `budget_ms`: what --budget leaves of it. Errors: those of a shape,
-/// after all were looked at.
+/// Nothing is compiled, loaded, launched or stored. `budget_ms`: what --budget leaves of it. `continues`: stored
+/// searches that were cut short are continued. Errors: those of a shape, after all were looked at.
 Status EstimateTuning(const WantedShapes& wanted, const Device& device, const AutotunePolicy& policy,
-                      std::optional<std::int64_t> budget_ms, bool json);
+                      std::optional<std::int64_t> budget_ms, bool continues, bool json);
 
 struct TuneManyOptions {
   AutotunePolicy policy;
