@@ -369,7 +369,8 @@ struct WarmedKey {
     /// It could not be tuned, and `status` states why. Unless the shape itself was invalid, launches run the fallback
     /// config.
     kFailed,
-    /// The deadline passed, or the call was stopped, before the key was ready. Launches treat it as a new key.
+    /// The deadline passed (`status` is DeadlineExceeded), or the call was stopped (Cancelled), before the key was
+    /// ready. Launches treat it as a new key.
     kNotReached,
   };
 

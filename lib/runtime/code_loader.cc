@@ -39,8 +39,8 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   CompiledJob compiled = *pool.Next();
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return planned.alternatives.back();
   if (!compiled.artifact.ok() && !may_compile && stop.stop_requested()) {
-    return DeadlineExceededError("kernel '" + definition_->name() + "': the time was over before {" +
-                                 config.ToString() + "} was compiled");
+    return DeadlineExceededError("kernel '" + definition_->name() + "': the call ended before {" + config.ToString() +
+                                 "} was compiled");
   }
   if (!compiled.artifact.ok() && !may_compile) {
     return compiled.artifact.status().WithPrefix(

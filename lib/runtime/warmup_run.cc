@@ -28,6 +28,17 @@ WarmupRun::WarmupRun(CUstream stream, const WarmupAllOptions& options)
       options_(options),
       end_(options.deadline ? DeadlineIn(*options.deadline, start_) : Clock::time_point::max()) {}
 
+Status WarmupRun::WhyNotReached(const Entry& entry, Status status) const {
+  const bool is_cancelled = status.code() == StatusCode::kCancelled;
+  if (!status.ok() && !is_cancelled && status.code() != StatusCode::kDeadlineExceeded) return status;
+  if (!fatal_.ok()) return fatal_;
+  if (options_.stop.stop_requested() || entry.impl->policy.search.stop.stop_requested()) {
+    return is_cancelled ? status : CancelledError("the warm-up was stopped before this key was reached");
+  }
+  if (is_cancelled) return DeadlineExceededError("the deadline passed during the search of this key");
+  return status.ok() ? DeadlineExceededError("the deadline passed before this key was reached") : status;
+}
+
 bool WarmupRun::IsOver() const { return options_.stop.stop_requested() || !fatal_.ok() || Clock::now() >= end_; }
 
 bool WarmupRun::IsOverFor(const TunedKernel::Impl& impl) const {
@@ -35,10 +46,8 @@ bool WarmupRun::IsOverFor(const TunedKernel::Impl& impl) const {
 }
 
 void WarmupRun::End(Entry& entry, State state, Status status) {
-  if (!fatal_.ok() && status.ok() && state == State::kNotReached) status = fatal_;
+  if (state == State::kNotReached) status = WhyNotReached(entry, std::move(status));
   if (status.sticky() && fatal_.ok()) fatal_ = status;
-  if (state == State::kNotReached && status.ok())
-    status = DeadlineExceededError("the deadline passed before this key was reached");
   entry.warmed.state = state;
   entry.warmed.status = std::move(status);
   entry.is_done = true;

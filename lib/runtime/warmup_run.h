@@ -86,6 +86,8 @@ class WarmupRun {
   void VerifyShapes(Entry& entry);
   void Finish(Entry& entry);
   void End(Entry& entry, State state, Status status = Status());
+  /// Returns the error of a key that was not reached. `status` is what its search returned, or OK if none began.
+  Status WhyNotReached(const Entry& entry, Status status) const;
   bool IsOver() const;
   bool IsOverFor(const TunedKernel::Impl& impl) const;
   Clock::duration TimeLeft() const { return end_ - Clock::now(); }

@@ -134,7 +134,7 @@ TEST_F(WarmupAllTest, AFallbackThatTheDeadlineLeftOutIsNotReachedWhateverTheMode
   policy_.mode = Mode::kFallbackOnly;
   TunedKernel kernel = Create(scale_.Definition());
   EXPECT_EQ(Warm({{&kernel, {{{"N", 1000}}}}}, Deadline(0)), "not reached");
-  EXPECT_ERROR(last_[0].status, StatusCode::kDeadlineExceeded, "the time was over before");
+  EXPECT_ERROR(last_[0].status, StatusCode::kDeadlineExceeded, "the call ended before");
 }
 
 TEST_F(WarmupAllTest, ShapesOfABucketAreOneKeyAndItIsTunedAtItsBound) {
@@ -242,11 +242,27 @@ TEST_F(WarmupAllTest, WhatRunsAtTheDeadlineIsGivenUpAndNothingOfItIsStored) {
   EXPECT_EQ(Warm({{&kernel, {{{"N", 1000}}, {{"N", 2000}}}}}, Deadline(200)), "not reached, not reached");
   EXPECT_TRUE(policy_.store->List()->empty());
   EXPECT_EQ(observer_->failed, 0);
+  for (const WarmedKey& key : last_) {
+    EXPECT_ERROR(key.status, StatusCode::kDeadlineExceeded, "the deadline passed before this key was reached");
+  }
   EXPECT_NE(last_[0].status.message().find("the baseline cannot run either: "), std::string::npos)
       << last_[0].status.ToString();
   compiler_->hangs_at = "";
   Launch(kernel, 1000);
   EXPECT_EQ(kernel.counters().tunes, 1 + kernel.counters().fallbacks) << "no pause: its launch tunes";
+}
+
+TEST_F(WarmupAllTest, AKeyThatWasBegunStatesWhatEndedItsSearch) {
+  std::atomic<bool> cancelled{false};
+  WarmupAllOptions options;
+  options.stop = &cancelled;
+  observer_->on_begin = [&] { cancelled = true; };
+  TunedKernel stopped = Create(scale_.Definition("stopped")), late = Create(scale_.Definition("late"));
+  EXPECT_EQ(Warm({{&stopped, {{{"N", 1000}}}}}, options), "not reached");
+  EXPECT_ERROR(last_[0].status, StatusCode::kCancelled, "the search was cancelled");
+  observer_->on_begin = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2000)); };
+  EXPECT_EQ(Warm({{&late, {{{"N", 1000}}}}}, Deadline(2000)), "not reached");
+  EXPECT_ERROR(last_[0].status, StatusCode::kDeadlineExceeded, "the deadline passed during the search of this key");
 }
 
 TEST_F(WarmupAllTest, CancellingLeavesWhatWasDoneAndReachesNothingMore) {
@@ -265,6 +281,9 @@ TEST_F(WarmupAllTest, CancellingLeavesWhatWasDoneAndReachesNothingMore) {
   EXPECT_EQ(told, (std::vector<std::string>{"N=1, x:float32, y:float32 tuned 1/3",
                                             "N=2, x:float32, y:float32 not reached 2/3",
                                             "N=3, x:float32, y:float32 not reached 3/3"}));
+  for (std::size_t i : {1, 2}) {
+    EXPECT_ERROR(last_[i].status, StatusCode::kCancelled, "the warm-up was stopped before this key was reached");
+  }
   EXPECT_EQ(policy_.store->List()->size(), 1u);
   DeviceBuffer x = Floats({1, 2});
   Result<GraphExec> graph = GraphExec::Capture(
