@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_RUNTIME_MISS_POLICY_H_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -92,8 +93,9 @@ class MissPolicy {
     return !frozen_ && (to_.policy.mode == AutotunePolicy::Mode::kTuneOnMiss ||
                         to_.policy.mode == AutotunePolicy::Mode::kTuneDeferred);
   }
-  /// Implements TunedKernel::TunePending. `continues`: also continues the searches that were cut short.
-  Status TunePending(CUstream stream, bool continues);
+  /// Implements TunedKernel::TunePending. `continues`: also continues the searches that were cut short. `end`: the time
+  /// until then is divided over the keys. A key that is not reached by then stays pending, and the call returns OK.
+  Status TunePending(CUstream stream, bool continues, std::optional<std::chrono::steady_clock::time_point> end = {});
   /// Returns FailedPrecondition without a context and on a capturing stream. The message uses `what` and `advice`, for
   /// example "warm-up" and "warm up".
   Status CheckSafe(CUstream stream, const char* what, const char* advice) const;
@@ -144,9 +146,9 @@ class MissPolicy {
   /// Makes a call of the key, on its copied inputs or else on fills.
   Result<TuningCall> CallOf(CUstream stream, const PendingKeys::Entry& waiting);
   /// Tunes one pending key.
-  Status TunePendingKey(CUstream stream, const PendingKeys::Entry& waiting);
+  Status TunePendingKey(CUstream stream, const PendingKeys::Entry& waiting, const TuneLimits* limits);
   /// Continues the search of a key that was cut short. The key keeps its config if that fails.
-  Status ContinueSearch(CUstream stream, const PendingKeys::Entry& waiting);
+  Status ContinueSearch(CUstream stream, const PendingKeys::Entry& waiting, const TuneLimits* limits);
 
   const KernelParts to_;
   ConfigChain& chain_;

@@ -89,13 +89,13 @@ Status MissPolicy::OnInputs(CUstream stream, const PendingKeys::Entry& waiting,
   return tuned;
 }
 
-Status MissPolicy::TunePendingKey(CUstream stream, const PendingKeys::Entry& waiting) {
+Status MissPolicy::TunePendingKey(CUstream stream, const PendingKeys::Entry& waiting, const TuneLimits* limits) {
   bool is_asked = false;
   TuneOutcome outcome;
   Status tuned = OnInputs(stream, waiting, [&](TuningCall& call) {
     is_asked = true;
     bool waited = false;
-    outcome = MakeReady({stream, call, /*limits=*/nullptr, /*is_idle=*/true}, waiting.key, kForPending, &waited);
+    outcome = MakeReady({stream, call, limits, /*is_idle=*/true}, waiting.key, kForPending, &waited);
     return outcome.status;
   });
   // No call could be made: the definition declares no value for a parameter, or memory is missing.
@@ -114,18 +114,19 @@ void MissPolicy::NoteCutShort(const BoundCall& call, const LaunchKey& key, const
   if (frozen_) pending_.Remove(key);  // Freeze was called meanwhile.
 }
 
-Status MissPolicy::ContinueSearch(CUstream stream, const PendingKeys::Entry& waiting) {
+Status MissPolicy::ContinueSearch(CUstream stream, const PendingKeys::Entry& waiting, const TuneLimits* limits) {
   bool waited = false;
   TuneOutcome outcome;
   Status made = OnInputs(stream, waiting, [&](TuningCall& call) {
-    const TuneRequest request = {stream, call};
+    const TuneRequest request = {stream, call, limits};
     outcome = tune_once_.Run(FlightOf(waiting.key), &waited, to_.policy.search.stop, [&] {
       return chain_.Choose(request, waiting.key, ConfigChain::Asked::kContinue, /*may_wait=*/false);
     });
     return outcome.status;
   });
   if (outcome.is_elsewhere) return Status();
-  if (!made.ok() && to_.policy.search.stop.stop_requested()) return made;
+  const StopToken& stop = limits != nullptr ? limits->stop : to_.policy.search.stop;
+  if (!made.ok() && stop.stop_requested()) return made;
   pending_.Remove(waiting.key);  // In this process, the budget is spent once.
   if (made.ok() || made.sticky()) return made;
   to_.announcer.Warn(waiting.text + ": TunePending did not search: " + made.message());
@@ -142,14 +143,26 @@ Result<std::vector<PendingKeys::Entry>> MissPolicy::Due(bool continues) const {
   });
 }
 
-Status MissPolicy::TunePending(CUstream stream, bool continues) {
+Status MissPolicy::TunePending(CUstream stream, bool continues,
+                               std::optional<std::chrono::steady_clock::time_point> end) {
+  const StopToken& stop = to_.policy.search.stop;
+  const auto is_over = [&] { return end && std::chrono::steady_clock::now() >= *end; };
   Status first_failure;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<PendingKeys::Entry> due, Due(continues));
-  for (PendingKeys::Entry& waiting : due) {
-    Status chosen = waiting.is_cut_short ? ContinueSearch(stream, waiting) : TunePendingKey(stream, waiting);
+  for (std::size_t i = 0; i < due.size() && !is_over(); ++i) {
+    PendingKeys::Entry& waiting = due[i];
+    std::optional<TuneLimits> limits;
+    if (end) {
+      const std::chrono::milliseconds share = ShareOf(*end - std::chrono::steady_clock::now(), due.size() - i);
+      limits = TuneLimits{*end, share, StopToken([&] { return is_over() || stop.stop_requested(); })};
+    }
+    const TuneLimits* limited = limits ? &*limits : nullptr;
+    Status chosen =
+        waiting.is_cut_short ? ContinueSearch(stream, waiting, limited) : TunePendingKey(stream, waiting, limited);
     waiting.inputs.reset();  // The next key's search may need the memory.
-    if (first_failure.ok()) first_failure = chosen;
-    if (chosen.sticky() || frozen_ || to_.policy.search.stop.stop_requested()) break;
+    const bool is_unreached = chosen.code() == StatusCode::kCancelled && is_over() && !stop.stop_requested();
+    if (first_failure.ok() && !is_unreached) first_failure = chosen;
+    if (chosen.sticky() || frozen_ || stop.stop_requested()) break;
   }
   DropOldest();
   return first_failure;

@@ -9,6 +9,7 @@
 #include "runtime/kernel_in_ranks.h"
 #include "runtime/launch_explainer.h"
 #include "runtime/tuned_kernel_impl.h"
+#include "runtime/tuned_kernel_on.h"
 #include "runtime/tuning_call.h"
 #include "runtime/warmup_shape.h"
 #include "tuneonce/runtime.h"
@@ -121,11 +122,12 @@ Status TunedKernel::Retune(CUstream stream, const CallInputs& inputs) {
   });
 }
 
-Status TunedKernel::Impl::TunePending(CUstream stream, bool continues) {
+Status TunedKernel::Impl::TunePending(CUstream stream, bool continues,
+                                      std::optional<std::chrono::steady_clock::time_point> end) {
   return Guarded([&]() -> Status {
     const ReadyKeys::Reader reader(ready_keys);
     TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "call of TunePending", "call it"));
-    return misses.TunePending(stream, continues);
+    return misses.TunePending(stream, continues, end);
   });
 }
 
@@ -137,6 +139,11 @@ Status TunedKernel::TunePending(CUstream stream) {
   Impl* impl = *bound;
   if (ranks().group != nullptr) return KernelInRanks(impl, stream).TunePending();
   return impl->TunePending(stream, /*continues=*/true);
+}
+
+Status TunedKernelOn::TunePending(TunedKernel* kernel, CUstream stream, std::chrono::steady_clock::time_point end) {
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel::Impl * impl, kernel->Bound());
+  return impl->TunePending(stream, /*continues=*/true, end);
 }
 
 Result<LaunchPlan> TunedKernel::Explain(CUstream stream, const CallInputs& inputs) const {

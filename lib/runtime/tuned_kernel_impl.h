@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,7 +63,7 @@ struct TunedKernel::Impl {
   /// hit passes no additional arguments.
   Status LaunchOther(CUstream stream, BoundCall& call, LaunchKey& key, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
-  Status TunePending(CUstream stream, bool continues);
+  Status TunePending(CUstream stream, bool continues, std::optional<std::chrono::steady_clock::time_point> end = {});
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
   /// Claims CUPTI for several searches, which otherwise each claim it, unless `burst` holds it or they time by another
   /// timer or in a worker process.

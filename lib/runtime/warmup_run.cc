@@ -17,12 +17,6 @@
 namespace tuneonce {
 inline namespace v0 {
 
-std::chrono::milliseconds ShareOf(std::chrono::steady_clock::duration left, std::size_t keys) {
-  constexpr std::chrono::milliseconds kMost(std::numeric_limits<int>::max());
-  auto share = std::chrono::duration_cast<std::chrono::milliseconds>(left) / static_cast<std::int64_t>(keys);
-  return std::clamp(share, std::chrono::milliseconds(0), kMost);
-}
-
 WarmupRun::WarmupRun(CUstream stream, const WarmupAllOptions& options)
     : stream_(stream),
       options_(options),

@@ -22,10 +22,6 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Returns the share of the remaining time for one key when `keys` are left to tune. Time that one key does not use is
-/// available to the others. REQUIRES: keys > 0.
-std::chrono::milliseconds ShareOf(std::chrono::steady_clock::duration left, std::size_t keys);
-
 /// One call of WarmupAll: it finds the keys, decides their order, and divides the time. MissPolicy makes each key
 /// ready. Thread rule: one thread.
 class WarmupRun {

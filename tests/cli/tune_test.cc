@@ -249,6 +249,25 @@ TEST_F(TuneCliTest, ABudgetEndsTheRunAndTheSameCommandGoesOn) {
   EXPECT_NE(rest.output.find("4 tuned (0 cut short), 0 from the store, 0 failed"), std::string::npos) << rest.output;
 }
 
+TEST_F(TuneCliTest, TheBudgetBoundsTheSearchesThatAreContinued) {
+  const std::string file = Write("shapes", "N=100\nN=1000\nN=10000\nN=100000\n");
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> tune = {"vector_add", "--shapes", file, "--store", store_};
+    tune.insert(tune.end(), more.begin(), more.end());
+    return RunCli(Tune(tune));
+  };
+  EXPECT_EQ(run({"--max-trials", "2"}).exit_code, 0);
+  ProcessResult cut = run({"--continue", "--budget", "1ms"});
+  EXPECT_EQ(cut.exit_code, 1) << cut.output;
+  EXPECT_NE(cut.output.find("0 from the store, 0 failed, 4 not reached"), std::string::npos) << cut.output;
+  EXPECT_NE(cut.output.find("4 of 4 keys were not reached within --budget\n  try: run the same command again"),
+            std::string::npos)
+      << cut.output;
+  ProcessResult rest = run({"--continue", "--budget", "10m"});
+  EXPECT_EQ(rest.exit_code, 0) << rest.output;
+  EXPECT_NE(rest.output.find("4 tuned (0 cut short), 0 from the store, 0 failed"), std::string::npos) << rest.output;
+}
+
 TEST_F(TuneCliTest, AnInterruptEndsItInOrderAndASecondRunTunesOnlyWhatIsLeft) {
   std::string shapes;
   for (int i = 0; i < 12; ++i) shapes += "N=" + std::to_string(100 << i) + "\n";

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <iterator>
 #include <list>
@@ -10,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/deadline.h"
 #include "console/output.h"
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
@@ -68,6 +72,8 @@ const char* StateText(State state) {
 }
 
 class ManyRun {
+  using Clock = std::chrono::steady_clock;
+
  public:
   ManyRun(const WantedShapes& wanted, const TuneManyOptions& options) : wanted_(wanted), options_(options) {}
 
@@ -82,6 +88,7 @@ class ManyRun {
     TUNEONCE_RETURN_IF_ERROR(AddShapes(device, Target::Of(identity)));
     WarmupAllOptions warmup;
     if (options_.budget_ms) warmup.deadline = std::chrono::milliseconds(*options_.budget_ms);
+    if (options_.budget_ms) end_ = DeadlineIn(*warmup.deadline);
     warmup.stop = options_.interrupted;
     warmup.on_progress = [this](const WarmupProgress& progress) { OnKey(progress); };
     if (!options_.json) {
@@ -159,22 +166,52 @@ class ManyRun {
     Flush();
   }
 
-  /// Continues the searches of keys that the store served although they were cut short.
+  /// Continues the searches of keys that the store served although they were cut short, within the rest of the budget.
   Status Continue(const std::vector<WarmedKey>& warmed) {
     findings_->by_key.clear();
-    for (TunedKernel& kernel : tuned_) TUNEONCE_RETURN_IF_ERROR(kernel.TunePending(stream_));
+    std::int64_t num_left = 0;
+    for (const TunedKernel& kernel : tuned_) num_left += kernel.counters().now.pending_keys;
+    std::vector<bool> is_over;  // By kernel.
+    for (TunedKernel& kernel : tuned_) {
+      const std::int64_t num_here = kernel.counters().now.pending_keys;
+      is_over.push_back(false);
+      if (num_here == 0) continue;
+      const double share = static_cast<double>(num_here) / static_cast<double>(num_left);
+      TUNEONCE_ASSIGN_OR_RETURN(is_over.back(), ContinueOf(kernel, share));
+      num_left -= num_here;
+    }
     for (const WarmedKey& key : warmed) {
       auto found = findings_->by_key.find({kernels_[key.kernel].kernel->definition().name(), key.key});
-      if (found == findings_->by_key.end()) continue;
+      const bool is_unreached = is_over[key.kernel] && key.state == State::kFromStore && !key.is_complete;
+      if (found == findings_->by_key.end() && !is_unreached) continue;
       auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& each) {
         return each.bundle == names_[key.kernel] && each.key == key.key;
       });
+      if (found == findings_->by_key.end()) {
+        row->state = State::kNotReached;
+        row->status = DeadlineExceededError("the deadline passed before the search of this key was continued");
+        continue;
+      }
       row->state = State::kTuned;
       row->config = found->second.config;
       DescribeStored(key);
       if (!options_.json) Print(*row);
     }
     return Status();
+  }
+
+  /// Continues the searches of one kernel within this share of the rest of the budget. Returns whether that share was
+  /// used up.
+  Result<bool> ContinueOf(TunedKernel& kernel, double share) {
+    if (!end_) {
+      TUNEONCE_RETURN_IF_ERROR(kernel.TunePending(stream_));
+      return false;
+    }
+    const Clock::time_point now = Clock::now();
+    const Clock::duration left = std::max(*end_ - now, Clock::duration(0));
+    const Clock::time_point end = now + std::chrono::duration_cast<Clock::duration>(share * left);
+    TUNEONCE_RETURN_IF_ERROR(TunedKernelOn::TunePending(&kernel, stream_, end));
+    return Clock::now() >= end;
   }
 
   /// Describes the record that served a key.
@@ -260,7 +297,8 @@ class ManyRun {
   const TuneManyOptions& options_;
   std::string device_;
   CUstream stream_ = nullptr;
-  std::list<TunedKernel> tuned_;  // Addresses stay.
+  std::optional<Clock::time_point> end_;  // The end of the budget.
+  std::list<TunedKernel> tuned_;          // Addresses stay.
   std::vector<KernelShapes> kernels_;
   std::vector<std::vector<std::size_t>> lines_;  // By kernel and shape.
   std::vector<std::string> names_;               // By kernel.
