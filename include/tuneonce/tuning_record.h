@@ -317,8 +317,8 @@ struct TUNEONCE_API TuningRecord {
   std::optional<double> speedup_over_baseline;
   /// Every candidate of the space: the measured ones, fastest first, then the failures, the duplicates, and those not
   /// measured, each in the space's order. Those not measured are missing in a record from the store of a TunedKernel,
-  /// and after a guided or random search. A search that continued an earlier one has the earlier outcomes of the
-  /// candidates that it did not try. Empty if the candidates are not known.
+  /// after a guided or random search, and if there are more than 1,000 of them. A search that continued an earlier one
+  /// has the earlier outcomes of the candidates that it did not try. Empty if the candidates are not known.
   std::vector<CandidateOutcome> candidates;
   /// False if a budget cut the search short. AutotunePolicy states whether such a record is used. A guided search that
   /// ended because it expected no gain is complete, although it did not measure all candidates.

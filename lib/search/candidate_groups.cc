@@ -251,7 +251,8 @@ void CandidateGroups::Collect(bool lists_untried, TuningRecord* record) {
   std::size_t num_tried = record->candidates.size();
   record->num_not_measured = static_cast<int>(num_candidates - num_tried);
   record->is_conclusive = record->is_conclusive && record->num_not_measured == 0;
-  if (!lists_untried) return;
+  constexpr int kMostListed = 1000;  // Each takes about a kilobyte of memory, and of a result file.
+  if (!lists_untried || record->num_not_measured > kMostListed) return;
   for (std::size_t index = 0; index < configs().size(); ++index) {
     if (WasTried(index) || planner_.IsExcluded(index) || kept_.count(index) > 0) continue;
     AddOutcome(index, CandidateOutcome(), record);

@@ -89,7 +89,7 @@ class CandidateGroups {
   };
   Trial TrialOf(std::size_t index) const;
   /// Fills the record's candidates. The baseline represents its group, or else the earliest candidate does.
-  /// `lists_untried`: whether the configs that were not tried are among them.
+  /// `lists_untried`: whether the configs that were not tried are among them, unless there are many.
   void Collect(bool lists_untried, TuningRecord* record);
   /// Returns notes about the declared parameters, one line each.
   const std::vector<std::string>& notes() const { return notes_; }

@@ -157,6 +157,19 @@ TEST_F(GuidedSearchTest, ABudgetLetsAnExhaustiveSearchMeasureAFairSample) {
   }
 }
 
+TEST_F(GuidedSearchTest, OfManyConfigsThatWereNotTriedOnlyTheNumberIsInTheRecord) {
+  SearchSpace space;
+  for (const char* name : {"a", "b", "c"}) space.AddAxis(name, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  configs_ = *space.Enumerate(Target());
+  options_.strategy = Strategy::kExhaustive;
+  options_.budgets.trials = 20;
+  Result<TuningRecord> record = Search();
+  ASSERT_OK(record);
+  EXPECT_EQ(record->SearchedText(), "searched 20 of 1,331");
+  EXPECT_EQ(record->candidates.size(), 20u);
+  EXPECT_FALSE(record->is_complete);
+}
+
 TEST_F(GuidedSearchTest, PlanningEndsWithTheTimeForCompiling) {
   options_.strategy = Strategy::kExhaustive;
   options_.budgets.wall = Budgets::Milliseconds(200);
