@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -202,14 +203,15 @@ Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, cons
   return found;
 }
 
-Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
-                                           const BoundCall& call, std::chrono::steady_clock::time_point begin,
-                                           const SearchOptions& options) const {
-  // Also where `call` is one at a bound, on tables of its own: what the caller's key is tuned for is what it passed.
-  TUNEONCE_RETURN_IF_ERROR(request.call.CheckTables(*to_.definition, StreamView(to_.api, request.stream)));
+Result<std::shared_ptr<const SearchedConfigs::Configs>> SearchedConfigs::ConfigsAt(const TuneRequest& request,
+                                                                                   const KeyInStore& in_store,
+                                                                                   const Configs* only,
+                                                                                   const BoundCall& call) const {
   const SearchSpace& space = to_.definition->space();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* all, in_store.Configs());
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*all, *call.problem.target, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(const Configs* all, in_store.Configs());
+  // A long list is not copied: the kernel keeps it.
+  if (only == nullptr && !space.has_guards()) return std::shared_ptr<const Configs>(std::shared_ptr<void>(), all);
+  TUNEONCE_ASSIGN_OR_RETURN(Configs configs, space.Fitting(*all, *call.problem.target, call.problem));
   if (only != nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
                               BaselineOf(to_.definition, call, configs, in_store.left_out));
@@ -223,18 +225,28 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
     };
     configs.erase(std::remove_if(configs.begin(), configs.end(), std::not_fn(is_needed)), configs.end());
   }
-  SearchScope scope{in_store.key.key_text, configs, in_store.left_out, FatalAt(in_store.key)};
+  return std::make_shared<const Configs>(std::move(configs));
+}
+
+Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
+                                           const BoundCall& call, std::chrono::steady_clock::time_point begin,
+                                           const SearchOptions& options) const {
+  // Also where `call` is one at a bound, on tables of its own: what the caller's key is tuned for is what it passed.
+  TUNEONCE_RETURN_IF_ERROR(request.call.CheckTables(*to_.definition, StreamView(to_.api, request.stream)));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const Configs> configs, ConfigsAt(request, in_store, only, call));
+  SearchScope scope{in_store.key.key_text, std::move(configs), in_store.left_out, FatalAt(in_store.key)};
   scope.began = begin;
   if (only == nullptr) {
     Knowledge known = KnowledgeOf(in_store, request.call.call(), to_.definition->DimsString(call.problem.dims));
     scope.known = std::move(known.outcomes);
     scope.required = std::move(known.incumbents);
-    scope.portfolio = PortfolioFor(in_store, configs.size(), options);
+    scope.portfolio = PortfolioFor(in_store, scope.configs->size(), options);
   }
   scope.launched = &request.call.call();
   scope.is_on_fills = request.call.inputs() == TunedInputs::kFill;
+  TUNEONCE_ASSIGN_OR_RETURN(const Configs* all, in_store.Configs());
   scope.classes.emplace(*all);
-  return PlanSearch(to_.definition, call, scope, options);
+  return PlanSearch(to_.definition, call, std::move(scope), options);
 }
 
 SearchOptions SearchedConfigs::OptionsOf(const TuneRequest& request) const {

@@ -49,6 +49,9 @@ class SearchedConfigs : public ConfigProvider {
   /// `begin`: when the search began.
   Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
                                  const TuningCall& at, std::chrono::steady_clock::time_point begin, TrialMemory memory);
+  /// The configs that may run for `call`: of `only` those and the baselines, null: all.
+  Result<std::shared_ptr<const Configs>> ConfigsAt(const TuneRequest& request, const KeyInStore& in_store,
+                                                   const Configs* only, const BoundCall& call) const;
   Result<SearchPlan> PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
                             const BoundCall& call, std::chrono::steady_clock::time_point begin,
                             const SearchOptions& options) const;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,11 +26,14 @@ class ConfigPlanner {
 
   ConfigPlanner() = default;
   /// `configs`: in the space's order, each once. Errors of `plan` end the search.
-  ConfigPlanner(std::vector<Config> configs, PlanFn plan) : configs_(std::move(configs)), plan_(std::move(plan)) {}
+  ConfigPlanner(std::shared_ptr<const std::vector<Config>> configs, PlanFn plan)
+      : configs_(std::move(configs)), plan_(std::move(plan)) {}
+  ConfigPlanner(std::vector<Config> configs, PlanFn plan)
+      : ConfigPlanner(std::make_shared<const std::vector<Config>>(std::move(configs)), std::move(plan)) {}
   /// Takes configs that are planned already.
   explicit ConfigPlanner(std::vector<PlannedConfig> planned);
 
-  const std::vector<Config>& configs() const { return configs_; }
+  const std::vector<Config>& configs() const { return *configs_; }
   /// Plans the config with this index, unless it is planned. Returns whether it is a candidate. Errors: those of
   /// PlanFn.
   Result<bool> Plan(std::size_t index);
@@ -45,7 +49,7 @@ class ConfigPlanner {
   const std::string& refusal() const { return refusal_; }
 
  private:
-  std::vector<Config> configs_;
+  std::shared_ptr<const std::vector<Config>> configs_ = std::make_shared<const std::vector<Config>>();
   PlanFn plan_;
   std::map<std::size_t, PlannedConfig> planned_;
   std::set<std::size_t> excluded_;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
@@ -145,15 +147,18 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             definition->space().Enumerate(*call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  SearchScope scope{definition->DimsString(call.problem.dims), configs, VariantSet(), {}};
+  SearchScope scope{definition->DimsString(call.problem.dims),
+                    std::make_shared<const std::vector<Config>>(std::move(configs)),
+                    VariantSet(),
+                    {}};
   scope.began = began;
-  return SearchCall(std::move(definition), stream, call, scope, options, std::move(memory));
+  return SearchCall(std::move(definition), stream, call, std::move(scope), options, std::move(memory));
 }
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                 const BoundCall& call, const SearchScope& scope, const SearchOptions& options,
+                                 const BoundCall& call, SearchScope scope, const SearchOptions& options,
                                  TrialMemory memory) {
-  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(definition, call, scope, options));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(definition, call, std::move(scope), options));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(std::move(plan), stream, options, std::move(memory)));
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), outcome.record.get()));
   return outcome;

@@ -41,8 +41,8 @@ struct KnownFatal {
 };
 /// Over what a search goes.
 struct SearchScope {
-  std::string key;                     ///< The key that it is for, in progress reports.
-  const std::vector<Config>& configs;  ///< That the definition's space lists.
+  std::string key;                                     ///< The key that it is for, in progress reports.
+  std::shared_ptr<const std::vector<Config>> configs;  ///< That the definition's space lists.
   VariantSet left_out;
   std::vector<KnownFatal> fatal;        ///< Not tried again.
   std::optional<Config> baseline = {};  ///< In place of the space's, which may be none of `configs`.
@@ -59,7 +59,7 @@ struct SearchScope {
 };
 /// Searches with a scope, for a caller that holds memory of the same budget: a bucket's tensors. REQUIRES: CheckTables.
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                 const BoundCall& call, const SearchScope& scope, const SearchOptions& options,
+                                 const BoundCall& call, SearchScope scope, const SearchOptions& options,
                                  TrialMemory memory);
 
 }  // namespace v0

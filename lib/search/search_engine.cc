@@ -16,6 +16,7 @@
 #include "definition/compiler_option.h"
 #include "measure/race.h"
 #include "measure/statistics.h"
+#include "search/config_places.h"
 #include "search/search_call.h"
 #include "shared/compile_pool.h"
 #include "shared/log.h"
@@ -52,23 +53,23 @@ double SearchEngine::SecondsSince(Clock::time_point start) {
 void SearchEngine::Begin(ConfigPlanner planner, Start start) {
   groups_.Begin(std::move(planner), checks_ != nullptr ? checks_->dims() : std::vector<Dims>());
   stage_began_ = start.began.value_or(Clock::now());
-  std::map<std::string, std::size_t> index_of;
-  for (std::size_t i = 0; i < groups_.configs().size(); ++i) index_of.emplace(groups_.config(i).Canonical(), i);
-  const auto find = [&](const Config& config) {
-    const auto found = index_of.find(config.Canonical());
-    return found == index_of.end() ? std::nullopt : std::optional<std::size_t>(found->second);
-  };
-  if (groups_.baseline()) baseline_index_ = find(*groups_.baseline());
-  std::vector<StrategyTrial> known = Remember(index_of, start);
+  std::vector<const Config*> wanted;
+  if (groups_.baseline()) wanted.push_back(&*groups_.baseline());
+  for (const CandidateOutcome& outcome : start.known) wanted.push_back(&outcome.config);
+  for (const Config& config : start.required) wanted.push_back(&config);
+  for (const Config& config : start.portfolio) wanted.push_back(&config);
+  const ConfigPlaces places(groups_.configs(), wanted);
+  if (groups_.baseline()) baseline_index_ = places.Find(*groups_.baseline());
+  std::vector<StrategyTrial> known = Remember(places, start);
   for (const Config& config : start.required) {
-    const std::optional<std::size_t> index = find(config);
+    const std::optional<std::size_t> index = places.Find(config);
     if (!index || index == baseline_index_) continue;
     required_.insert(*index);
     if (known_.count(*index) > 0) repeated_.insert(*index);
   }
   std::vector<std::size_t> portfolio;
   for (const Config& config : start.portfolio) {
-    if (const std::optional<std::size_t> index = find(config)) portfolio.push_back(*index);
+    if (const std::optional<std::size_t> index = places.Find(config)) portfolio.push_back(*index);
   }
   run_.emplace(groups_.configs(), baseline_index_, options_, start.max_configs, std::move(known));
   run_->SetPortfolio(std::move(portfolio));
@@ -84,32 +85,31 @@ void SearchEngine::Begin(ConfigPlanner planner, Start start) {
   compiling_ends_ = ends_ - milliseconds(std::clamp(options_.budgets.race.count(), 0.0, budget_ms / 2));
 }
 
-std::vector<StrategyTrial> SearchEngine::Remember(const std::map<std::string, std::size_t>& index_of,
-                                                  const Start& start) {
+std::vector<StrategyTrial> SearchEngine::Remember(const ConfigPlaces& places, const Start& start) {
   std::map<std::string, double> times_us;
   for (const CandidateOutcome& outcome : start.known) {
     if (outcome.kind == OutcomeKind::kMeasured) times_us[outcome.config.Canonical()] = outcome.measurement.mean_us;
   }
   std::vector<StrategyTrial> trials;
   for (const CandidateOutcome& outcome : start.known) {
-    const auto known = index_of.find(outcome.config.Canonical());
-    if (known == index_of.end()) continue;
+    const std::optional<std::size_t> known = places.Find(outcome.config);
+    if (!known) continue;
     // The baseline is measured again, because the others are compared with it.
-    if (known->second == baseline_index_) {
-      repeated_.insert(known->second);
+    if (known == baseline_index_) {
+      repeated_.insert(*known);
       continue;
     }
-    StrategyTrial trial{known->second, outcome.kind, outcome.measurement.mean_us, 0};
+    StrategyTrial trial{*known, outcome.kind, outcome.measurement.mean_us, 0};
     if (outcome.kind == OutcomeKind::kDuplicate) {
       const auto same = outcome.same_as ? times_us.find(outcome.same_as->Canonical()) : times_us.end();
       if (same == times_us.end()) continue;
       trial.kind = OutcomeKind::kMeasured;
       trial.time_us = same->second;
     }
-    if (!known_.insert(known->second).second) continue;
+    if (!known_.insert(*known).second) continue;
     has_success_ |= trial.kind == OutcomeKind::kMeasured;
     trials.push_back(trial);
-    groups_.Keep(known->second, outcome);
+    groups_.Keep(*known, outcome);
   }
   return trials;
 }
@@ -256,7 +256,12 @@ std::vector<std::size_t> SearchEngine::NextBatch() {
                        CompilingTimeLeft() <= std::chrono::milliseconds(0) ||
                        trial_gpu_ms_ >= kTrialBudgets * options_.budgets.gpu.count();
   was_cut_short_ = is_over;
-  return is_over ? std::vector<std::size_t>() : batch;
+  if (is_over) return {};
+  // A further part of an exhaustive search's configs does not know of either.
+  const auto was_tried = [&](std::size_t index) { return required_.count(index) > 0; };
+  batch.erase(std::remove_if(batch.begin(), batch.end(), was_tried), batch.end());
+  if (most > 0) batch.resize(std::min(batch.size(), most - num_trials_));
+  return batch;
 }
 
 Status SearchEngine::TryBatches() {
@@ -266,7 +271,7 @@ Status SearchEngine::TryBatches() {
     const std::vector<std::size_t> proposed = batch;
     TUNEONCE_RETURN_IF_ERROR(PlanBatch(&batch));
     TUNEONCE_RETURN_IF_ERROR(CompileAndPrepare(batch));
-    if (run_->is_exhaustive()) break;
+    if (run_->is_exhaustive()) continue;
     UnloadSlow();
     if (!TellStrategy(proposed)) break;
   }

@@ -16,6 +16,7 @@
 #include "measure/race.h"
 #include "search/candidate_groups.h"
 #include "search/candidate_runner.h"
+#include "search/config_places.h"
 #include "search/config_planner.h"
 #include "search/finalist_checks.h"
 #include "search/search_call.h"
@@ -31,7 +32,8 @@ inline namespace v0 {
 
 /// The search itself, after the candidates are known.
 ///
-/// 1. The strategy proposes a batch of configs, which are planned and compiled. An exhaustive search has one batch.
+/// 1. The strategy proposes a batch of configs, which are planned and compiled. An exhaustive search has one batch,
+///    or under a budget large ones.
 ///    Candidates with the same code and launch form a group, of which one is tried.
 /// 2. A group is loaded, run and verified. On a GPU this begins as soon as one of the group is compiled; on the CPU
 ///    device, whose cores the compilers need, after the batch's last compile. The strategy learns the outcomes, and
@@ -80,7 +82,7 @@ class SearchEngine {
 
   void Begin(ConfigPlanner planner, Start start);
   /// Keeps what an earlier search measured for the record, and returns it for the strategy.
-  std::vector<StrategyTrial> Remember(const std::map<std::string, std::size_t>& index_of, const Start& start);
+  std::vector<StrategyTrial> Remember(const ConfigPlaces& places, const Start& start);
   /// Does everything but loading the selected config's code.
   Status Search();
   /// Tries batches of configs until the strategy or a budget ends it.

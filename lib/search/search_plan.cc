@@ -90,7 +90,7 @@ Status NameDevice(const Device& device, TuningKey* key) {
 }  // namespace
 
 Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, const BoundCall& call,
-                              const SearchScope& scope, const SearchOptions& options) {
+                              SearchScope scope, const SearchOptions& options) {
   const Environment& environment = Runtime::OrDefault(options.runtime)->environment();
   SearchPlan plan;
   plan.kernel = definition->name();
@@ -99,7 +99,7 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   plan.fatal = scope.fatal;
   plan.baseline = scope.baseline;
   if (!plan.baseline) {
-    TUNEONCE_ASSIGN_OR_RETURN(plan.baseline, BaselineOf(definition, call, scope.configs, scope.left_out));
+    TUNEONCE_ASSIGN_OR_RETURN(plan.baseline, BaselineOf(definition, call, *scope.configs, scope.left_out));
   }
   plan.start.began = scope.began;
   plan.start.max_configs = static_cast<std::size_t>(definition->space().max_configs());
@@ -107,15 +107,18 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   plan.start.required = scope.required;
   for (Config& config : definition->space().BaselinesOn(plan.target)) plan.start.required.push_back(std::move(config));
   plan.start.portfolio = scope.portfolio;
-  plan.planner = ConfigPlanner(scope.configs, PlannerOf(definition, call, environment.enable_tile, scope.left_out));
-  if (scope.configs.size() >= kSampledConfigs) {
+  plan.verification = VerificationOf(definition, call, scope);
+  const std::size_t num_configs = scope.configs->size();
+  plan.planner =
+      ConfigPlanner(std::move(scope.configs), PlannerOf(definition, call, environment.enable_tile, scope.left_out));
+  const std::size_t num_baselines = definition->space().BaselinesOn(plan.target).size();  // Beside the sample.
+  if (num_configs >= kSampledConfigs && num_configs <= kSampledConfigs + num_baselines) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, definition->space().Configs(plan.target, &call.problem));
     if (set.size() > SearchSpace::kMostConfigs) {
       plan.note = absl::StrCat("the space has ", set.size(),
-                               " configs, of which the search could try a random sample of ", scope.configs.size());
+                               " configs, of which the search could try a random sample of ", num_configs);
     }
   }
-  plan.verification = VerificationOf(definition, call, scope);
   return plan;
 }
 

@@ -36,7 +36,7 @@ struct SearchPlan {
 /// Makes a plan that calls the definition's functions for each config that is tried. REQUIRES: what `call` points to
 /// outlives the plan; CheckTables, of a caller's call. Errors: as exhaustive_search, before anything is compiled.
 Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, const BoundCall& call,
-                              const SearchScope& scope, const SearchOptions& options);
+                              SearchScope scope, const SearchOptions& options);
 /// Runs a planned search on a stream of its own, and waits until nothing uses the caller's tensors any more. Errors: as
 /// SearchEngine::Run, TrialTensors::CheckOutputs and SearchRunner::Create.
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory);

@@ -69,16 +69,17 @@ StrategyRun::StrategyRun(const std::vector<Config>& configs, std::optional<std::
                          const SearchOptions& options, std::size_t max_configs, std::vector<StrategyTrial> known)
     : num_configs_(configs.size()),
       is_exhaustive_(configs.empty() || configs.front().values().empty() ||
-                     IsExhaustive(configs.size() - known.size(), options.strategy, max_configs)) {
+                     IsExhaustive(configs.size() - known.size(), options.strategy, max_configs)),
+      may_be_cut_short_(options.budgets.wall.count() > 0 || options.budgets.trials > 0) {
   history_.trials = std::move(known);
   history_.baseline = baseline;
+  history_.batch_size = 0;  // Of the last proposal.
   history_.seed = options.seed;
-  const bool may_be_cut_short = options.budgets.wall.count() > 0 || options.budgets.trials > 0;
   if (!is_exhaustive_ && options.make_strategy) {
     strategy_ = Naming("SearchOptions::make_strategy", [&] { return options.make_strategy(StrategySpaceOf(configs)); });
   }
   if (strategy_ != nullptr) return;
-  if (is_exhaustive_ && !may_be_cut_short) {
+  if (is_exhaustive_ && !may_be_cut_short_) {
     strategy_ = std::make_unique<ExhaustiveStrategy>(configs.size());
   } else if (is_exhaustive_ || options.strategy == Strategy::kRandom) {
     // What a budget lets an exhaustive search measure is a fair sample.
@@ -88,8 +89,23 @@ StrategyRun::StrategyRun(const std::vector<Config>& configs, std::optional<std::
   }
 }
 
+std::vector<std::size_t> StrategyRun::NextPart() {
+  constexpr std::size_t kMostInPart = 256;  // They are planned in a few dozen milliseconds.
+  const std::size_t most = may_be_cut_short_ ? kMostInPart : std::max<std::size_t>(1, num_configs_);
+  // With the same history, a larger proposal begins with the smaller one.
+  if (num_returned_ == order_.size() && order_.size() == history_.batch_size) {
+    history_.batch_size = std::max(most, 4 * order_.size());
+    order_ = strategy_->Propose(history_).configs;
+  }
+  const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(num_returned_);
+  const std::size_t num_in_part = std::min(order_.size() - num_returned_, most);
+  num_returned_ += num_in_part;
+  return {begin, begin + static_cast<std::ptrdiff_t>(num_in_part)};
+}
+
 std::vector<std::size_t> StrategyRun::Next(std::size_t batch_size) {
-  history_.batch_size = is_exhaustive_ ? std::max<std::size_t>(1, num_configs_) : batch_size;
+  if (is_exhaustive_) return NextPart();
+  history_.batch_size = batch_size;
   Proposal proposal = Naming("the search strategy", [&] { return strategy_->Propose(history_); });
   expected_gain_ = proposal.expected_gain;
   if (proposal.should_stop()) return {};
@@ -104,7 +120,7 @@ std::vector<std::size_t> StrategyRun::Next(std::size_t batch_size) {
       ++num_refused_;
     }
   }
-  if (!is_exhaustive_) batch.resize(std::min(batch.size(), batch_size));
+  batch.resize(std::min(batch.size(), batch_size));
   return batch;
 }
 

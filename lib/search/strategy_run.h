@@ -27,12 +27,13 @@ class StrategyRun {
   StrategyRun(const std::vector<Config>& configs, std::optional<std::size_t> baseline, const SearchOptions& options,
               std::size_t max_configs, std::vector<StrategyTrial> known = {});
 
-  /// Whether all configs are tried in one batch, unless a budget ends the search first.
+  /// Whether all configs are tried, unless a budget ends the search first.
   bool is_exhaustive() const { return is_exhaustive_; }
   /// Configs that were fast elsewhere, the best one first.
   void SetPortfolio(std::vector<std::size_t> portfolio) { history_.portfolio = std::move(portfolio); }
-  /// Returns the next configs to try, at most `batch_size` of them, or all configs if is_exhaustive. Empty: the search
-  /// ends. No config with a known outcome is returned.
+  /// Returns the next configs to try, at most `batch_size` of them. Empty: the search ends. No config with a known
+  /// outcome is returned. If is_exhaustive, all configs are returned at once, or under a budget in large parts, so that
+  /// a budget ends the search before all are planned.
   std::vector<std::size_t> Next(std::size_t batch_size);
   /// Adds what became of a config that was tried. REQUIRES: each config once, and the configs of a batch before Next.
   void Add(const StrategyTrial& trial) { history_.trials.push_back(trial); }
@@ -42,12 +43,17 @@ class StrategyRun {
   std::size_t num_refused() const { return num_refused_; }
 
  private:
+  std::vector<std::size_t> NextPart();
+
   const std::size_t num_configs_;
   const bool is_exhaustive_;
+  const bool may_be_cut_short_;
   std::unique_ptr<SearchStrategy> strategy_;
   SearchHistory history_;
   std::optional<double> expected_gain_;
   std::size_t num_refused_ = 0;
+  std::vector<std::size_t> order_;  // The first of the configs, in the order in which an exhaustive search tries them.
+  std::size_t num_returned_ = 0;    // Of `order_`.
 };
 
 }  // namespace v0

@@ -157,6 +157,38 @@ TEST_F(GuidedSearchTest, ABudgetLetsAnExhaustiveSearchMeasureAFairSample) {
   }
 }
 
+TEST_F(GuidedSearchTest, UnderABudgetAnExhaustiveSearchTriesWhatItPlannedBeforeItPlansMore) {
+  options_.strategy = Strategy::kExhaustive;
+  options_.budgets.wall = Budgets::Milliseconds(1e9);
+  start_.required = {configs_[3], configs_[300], configs_[500]};
+  int planned_before_a_trial = 0;
+  options_.on_progress = [&](const SearchProgress& progress) {
+    const bool is_first = progress.stage == SearchProgress::Stage::kMeasure && planned_before_a_trial == 0;
+    if (is_first) planned_before_a_trial = num_planned_;
+  };
+  Result<TuningRecord> record = Search();
+  ASSERT_OK(record);
+  EXPECT_LT(planned_before_a_trial, 300);
+  EXPECT_EQ(record->SearchedText(), "searched all 512");
+  EXPECT_TRUE(record->is_complete);
+  EXPECT_EQ(num_planned_, 512);
+  EXPECT_EQ(std::set<std::string>(runner_.ran.begin(), runner_.ran.end()).size(), runner_.ran.size()) << "each once";
+}
+
+TEST_F(GuidedSearchTest, ALongerExhaustiveSearchTriesWhatAShorterOneTriesAndMore) {
+  options_.strategy = Strategy::kExhaustive;
+  std::vector<std::string> before;
+  for (int trials : {100, 300, 511}) {
+    options_.budgets.trials = trials;
+    Result<TuningRecord> record = Search();
+    ASSERT_OK(record);
+    EXPECT_EQ(record->SearchedText(), "searched " + std::to_string(trials) + " of 512");
+    ASSERT_EQ(runner_.ran.size(), static_cast<std::size_t>(trials));
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), runner_.ran.begin()));
+    before = runner_.ran;
+  }
+}
+
 TEST_F(GuidedSearchTest, OfManyConfigsThatWereNotTriedOnlyTheNumberIsInTheRecord) {
   SearchSpace space;
   for (const char* name : {"a", "b", "c"}) space.AddAxis(name, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});

@@ -83,9 +83,13 @@ Result<TuningRecord> Search(const Side& side, const std::vector<Config>& configs
     options.baseline_margin = RaceOptions().first_tie;
   }
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  const SearchScope scope{definition.DimsString(side.call.problem.dims), configs, side.left_out, {}, baseline};
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
-                            SearchCall(side.kernel.definition, stream, side.call, scope, options, std::move(memory)));
+  SearchScope scope{definition.DimsString(side.call.problem.dims),
+                    std::make_shared<const std::vector<Config>>(configs),
+                    side.left_out,
+                    {},
+                    baseline};
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, SearchCall(side.kernel.definition, stream, side.call,
+                                                              std::move(scope), options, std::move(memory)));
   return std::move(*outcome.record);
 }
 
