@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 namespace tuneonce {
@@ -39,10 +43,42 @@ std::vector<std::uint16_t> Alignments(const StrategyAxis& axis) {
   return exponents;
 }
 
-/// Replaces each number by the rank of its value. Numbers that differ by rounding alone have one rank.
+/// The pairs of values that configs have on two axes: far fewer than configs in a large space.
+class ValuePairs {
+ public:
+  ValuePairs(const StrategySpace& space, std::size_t a, std::size_t b)
+      : space_(space), a_(a), b_(b), is_dense_(SizeOf(a) * SizeOf(b) <= space.num_configs()) {
+    config_of_.resize(is_dense_ ? SizeOf(a) * SizeOf(b) : space.num_configs(), kNone);
+    for (std::size_t config = 0; config < space.num_configs(); ++config) config_of_[PairOf(config)] = config;
+  }
+
+  /// Returns by config the rank of the number that `number(log_a, log_b)` makes of its values' logarithms.
+  template <typename NumberFn>
+  std::vector<std::uint16_t> RanksOf(const NumberFn& number) const;
+
+ private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  std::size_t SizeOf(std::size_t axis) const { return space_.axes[axis].values.size(); }
+  double LogOf(std::size_t config, std::size_t axis) const {
+    return std::log(space_.axes[axis].values[space_.config(config)[axis]]);
+  }
+  std::size_t PairOf(std::size_t config) const {
+    return is_dense_ ? space_.config(config)[a_] * SizeOf(b_) + space_.config(config)[b_] : config;
+  }
+
+  const StrategySpace& space_;
+  const std::size_t a_, b_;
+  const bool is_dense_;                 // Else each config counts as a pair of its own.
+  std::vector<std::size_t> config_of_;  // One that has the pair, or kNone.
+};
+
+/// Replaces each number by the rank of its value among the finite ones. Numbers that differ by rounding alone have one
+/// rank.
 std::vector<std::uint16_t> Ranks(const std::vector<float>& numbers) {
   constexpr float kRounding = 1e-4F;  // For logarithms of values up to 2^32.
-  std::vector<float> sorted = numbers;
+  std::vector<float> sorted;
+  std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(sorted), [](float n) { return std::isfinite(n); });
   std::sort(sorted.begin(), sorted.end());
   std::vector<float> distinct;
   for (float number : sorted) {
@@ -54,6 +90,19 @@ std::vector<std::uint16_t> Ranks(const std::vector<float>& numbers) {
     ranks[i] = static_cast<std::uint16_t>(std::min<std::ptrdiff_t>(above - distinct.begin() - 1, UINT16_MAX));
   }
   return ranks;
+}
+
+template <typename NumberFn>
+std::vector<std::uint16_t> ValuePairs::RanksOf(const NumberFn& number) const {
+  std::vector<float> numbers(config_of_.size(), std::numeric_limits<float>::infinity());
+  for (std::size_t pair = 0; pair < numbers.size(); ++pair) {
+    const std::size_t config = config_of_[pair];
+    if (config != kNone) numbers[pair] = static_cast<float>(number(LogOf(config, a_), LogOf(config, b_)));
+  }
+  const std::vector<std::uint16_t> ranks = Ranks(numbers);
+  std::vector<std::uint16_t> by_config(space_.num_configs());
+  for (std::size_t config = 0; config < by_config.size(); ++config) by_config[config] = ranks[PairOf(config)];
+  return by_config;
 }
 
 }  // namespace
@@ -111,18 +160,9 @@ void ConfigFeatures::AddPairs(const StrategySpace& space, std::vector<Column>* c
   std::size_t num_pairs = 0;
   for (std::size_t second = 1; second < quantities.size(); ++second) {
     for (std::size_t first = 0; first < second && num_pairs < kMostPairs; ++first, ++num_pairs) {
-      const std::size_t a = quantities[first];
-      const std::size_t b = quantities[second];
-      std::vector<float> products(space.num_configs());
-      std::vector<float> quotients(space.num_configs());
-      for (std::size_t config = 0; config < space.num_configs(); ++config) {
-        const double log_a = std::log(space.axes[a].values[space.config(config)[a]]);
-        const double log_b = std::log(space.axes[b].values[space.config(config)[b]]);
-        products[config] = static_cast<float>(log_a + log_b);
-        quotients[config] = static_cast<float>(log_a - log_b);
-      }
-      columns->push_back(Ranks(products));
-      columns->push_back(Ranks(quotients));
+      const ValuePairs pairs(space, quantities[first], quantities[second]);
+      columns->push_back(pairs.RanksOf([](double log_a, double log_b) { return log_a + log_b; }));
+      columns->push_back(pairs.RanksOf([](double log_a, double log_b) { return log_a - log_b; }));
     }
   }
 }

@@ -28,7 +28,12 @@ double NumberOf(const AxisValue& value) {
 /// Returns the distinct values of one axis in ascending order.
 std::vector<AxisValue> ValuesOf(const std::vector<Config>& configs, std::size_t axis) {
   std::set<AxisValue, AxisValueOrder> values;
-  for (const Config& config : configs) values.insert(config.values()[axis]);
+  const AxisValue* last = nullptr;  // Most neighbours in a large space differ on one axis.
+  for (const Config& config : configs) {
+    const AxisValue& value = config.values()[axis];
+    if (last == nullptr || !IsSameValue(value, *last)) values.insert(value);
+    last = &value;
+  }
   return {values.begin(), values.end()};
 }
 
@@ -54,9 +59,11 @@ StrategySpace StrategySpaceOf(const std::vector<Config>& configs) {
     for (std::size_t i = 0; i < values.size(); i += values_per_index) {
       axis.values.push_back(is_text ? static_cast<double>(i) : NumberOf(values[i]));
     }
+    auto place = static_cast<std::ptrdiff_t>(values.size()) - 1;
     for (std::size_t config = 0; config < configs.size(); ++config) {
-      const auto place = std::lower_bound(values.begin(), values.end(), configs[config].values()[a], AxisValueOrder()) -
-                         values.begin();
+      const AxisValue& value = configs[config].values()[a];
+      const bool is_last = config > 0 && IsSameValue(value, configs[config - 1].values()[a]);
+      if (!is_last) place = std::lower_bound(values.begin(), values.end(), value, AxisValueOrder()) - values.begin();
       space.indices[config * num_axes + a] =
           static_cast<std::uint16_t>(static_cast<std::size_t>(place) / values_per_index);
     }

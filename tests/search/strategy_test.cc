@@ -155,6 +155,23 @@ TEST(StrategyTest, EachConfigIsProposedOnceUntilNoneIsLeft) {
   }
 }
 
+TEST(StrategyTest, FeaturesOfPairsOfValuesAreThoseOfTheConfigsThatHaveThem) {
+  StrategyAxis axis;
+  for (int value = 1; value <= 8; ++value) axis.values.push_back(value);
+  const ConfigFeatures of_all(WholeSpace({axis, axis}));
+  // 2 * 2 and 2 / 2 are products and quotients of other configs, too.
+  constexpr std::size_t kLeftOut = 9;
+  StrategySpace most = WholeSpace({axis, axis});
+  most.indices.erase(most.indices.begin() + 2 * kLeftOut, most.indices.begin() + 2 * kLeftOut + 2);
+  const ConfigFeatures of_most(most);
+  const FeatureRows& all = of_all.rows();
+  const auto left_out = all.values.begin() + static_cast<std::ptrdiff_t>(kLeftOut * all.num_features);
+  std::vector<std::uint16_t> expected(all.values.begin(), left_out);
+  expected.insert(expected.end(), left_out + static_cast<std::ptrdiff_t>(all.num_features), all.values.end());
+  EXPECT_EQ(of_most.rows().num_features, all.num_features);
+  EXPECT_EQ(of_most.rows().values, expected);
+}
+
 TEST(StrategyTest, SpacesWithoutAChoiceAreSearched) {
   for (const StrategySpace& space : {WholeSpace({PowersOfTwo(1)}), WholeSpace({PowersOfTwo(1), PowersOfTwo(20)})}) {
     for (const auto& strategy : AllStrategies(space)) {
