@@ -66,10 +66,10 @@ Status OfKernel(const KernelDefinition& definition, const Status& status) {
 Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const BoundCall& call) {
   const SearchSpace& space = to_.definition->space();
   // Also says what is wrong with the space, if anything is.
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.ready_keys.ConfigsOn(device));
-  Result<std::vector<Config>> fitting = space.Fitting(*whole, device.target, call.problem);
+  TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.ConfigsOn(device).status());
+  Result<std::shared_ptr<const std::vector<Config>>> fitting = to_.ready_keys.FittingOn(device, call.problem);
   if (!fitting.ok()) return OfKernel(*to_.definition, fitting.status());
-  const std::vector<Config> configs = *std::move(fitting);
+  const std::vector<Config>& configs = **fitting;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
                             BaselineOf(to_.definition, call, configs, /*left_out=*/VariantSet()));
   const Config* fallback = FittingFallback(space, device.target, call.problem);
@@ -146,17 +146,17 @@ Result<std::vector<CompileJob>> FallbackConfigs::CompileJobs(TuningCall& at_hand
   };
   TUNEONCE_ASSIGN_OR_RETURN(Config fallback, Find(*device, at_hand.call()));
   TUNEONCE_RETURN_IF_ERROR(add(fallback, at_hand.call()));
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.ready_keys.ConfigsOn(*device));
-  const Problem& problem = at_bound.call().problem;
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            to_.definition->space().Fitting(*whole, device->target, problem));
-  // A search that does not try all configs compiles those that it tries.
+  TUNEONCE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::vector<Config>> configs,
+                            to_.ready_keys.FittingOn(*device, at_bound.call().problem));
+  // A search that does not try all configs compiles those that it tries. Planning all of many would take too long.
+  constexpr std::size_t kMostAhead = 1000;
   const SearchOptions& search = to_.policy.search;
   const auto max_configs = static_cast<std::size_t>(to_.definition->space().max_configs());
-  const bool tries_all = search.strategy == Strategy::kExhaustive ||
-                         (search.strategy == Strategy::kAutomatic && configs.size() <= max_configs);
-  if (!tries_all || search.budgets.trials > 0) return jobs;
-  for (const Config& config : configs) TUNEONCE_RETURN_IF_ERROR(add(config, at_bound.call()));
+  const bool is_exhaustive = search.strategy == Strategy::kExhaustive;
+  const bool tries_all = is_exhaustive || search.strategy == Strategy::kAutomatic;
+  const std::size_t most = is_exhaustive ? std::max(kMostAhead, max_configs) : max_configs;
+  if (!tries_all || configs->size() > most || search.budgets.trials > 0) return jobs;
+  for (const Config& config : *configs) TUNEONCE_RETURN_IF_ERROR(add(config, at_bound.call()));
   return jobs;
 }
 

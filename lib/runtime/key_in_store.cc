@@ -94,11 +94,9 @@ bool KeyInStore::IsOfOtherBaselines(const TuningRecord& record) const {
 
 bool KeyInStore::HasBaselineOfCall(const TuningRecord& record, const BoundCall& call) const {
   if (!IsOfOtherBaselines(record)) return true;
-  Result<const std::vector<Config>*> all = Configs();
-  if (!all.ok()) return false;
-  Result<std::vector<Config>> fitting = definition->space().Fitting(**all, *call.problem.target, call.problem);
+  Result<std::shared_ptr<const std::vector<Config>>> fitting = ready_keys.FittingOn(device, call.problem);
   if (!fitting.ok()) return false;
-  Result<std::optional<Config>> here = BaselineOf(definition, call, *fitting, left_out);
+  Result<std::optional<Config>> here = BaselineOf(definition, call, **fitting, left_out);
   if (!here.ok() || here->has_value() != record.baseline.has_value()) return false;
   return !record.baseline || record.baseline->config.IsSame(**here);
 }

@@ -124,6 +124,15 @@ Result<const std::vector<Config>*> ReadyKeys::ConfigsOn(const DeviceState& devic
   return &configs_.try_emplace(&device, std::move(configs)).first->second;
 }
 
+Result<std::shared_ptr<const std::vector<Config>>> ReadyKeys::FittingOn(const DeviceState& device,
+                                                                        const Problem& problem) {
+  using Fitting = std::shared_ptr<const std::vector<Config>>;
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* all, ConfigsOn(device));
+  if (!definition_.space().has_guards()) return Fitting(std::shared_ptr<void>(), all);
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> fitting, definition_.space().Fitting(*all, device.target, problem));
+  return std::make_shared<const std::vector<Config>>(std::move(fitting));
+}
+
 Result<Config> ReadyKeys::FirstOn(const DeviceState& device) {
   {
     MutexLock lock(devices_mutex_);

@@ -158,6 +158,9 @@ class ReadyKeys {
   Result<const DeviceState*> CurrentDevice();
   /// Returns the whole space on a device, without checking guards. It is enumerated once and kept.
   Result<const std::vector<Config>*> ConfigsOn(const DeviceState& device);
+  /// Returns those of ConfigsOn that may run for the problem (SearchSpace::Fitting), without copying the list where it
+  /// has all of them. It lives no longer than this object.
+  Result<std::shared_ptr<const std::vector<Config>>> FittingOn(const DeviceState& device, const Problem& problem);
   /// Returns the first of ConfigsOn, without enumerating the space.
   Result<Config> FirstOn(const DeviceState& device);
   /// Returns the classes of extents by the configs on a device. It enumerates only if an axis has values with odd

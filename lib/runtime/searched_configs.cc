@@ -64,12 +64,12 @@ std::chrono::milliseconds ShareOf(std::chrono::steady_clock::duration left, std:
 Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& question, StoreMiss* miss) {
   const std::string& kernel = to_.definition->name();
   const std::string& key_text = question.key.key.key_text;
+  const auto begin = std::chrono::steady_clock::now();  // The budgets are of enumerating and of both searches together.
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, question.key.Configs());
   ++to_.counters.tunes;
   Span span(&to_.policy.search.runtime->trace(), "tune", "tune " + kernel + " " + key_text);
   to_.announcer.Inform(key_text, [&] { return absl::StrCat("a search begins among ", configs->size(), " configs"); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
-  const auto begin = std::chrono::steady_clock::now();  // The budgets are of both searches together.
   std::optional<SearchOutcome> confirmed;
   if (miss->before_update != nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(confirmed, Confirm(question.request, question.key, *miss->before_update, begin));
@@ -207,25 +207,21 @@ Result<std::shared_ptr<const SearchedConfigs::Configs>> SearchedConfigs::Configs
                                                                                    const KeyInStore& in_store,
                                                                                    const Configs* only,
                                                                                    const BoundCall& call) const {
-  const SearchSpace& space = to_.definition->space();
-  TUNEONCE_ASSIGN_OR_RETURN(const Configs* all, in_store.Configs());
-  // A long list is not copied: the kernel keeps it.
-  if (only == nullptr && !space.has_guards()) return std::shared_ptr<const Configs>(std::shared_ptr<void>(), all);
-  TUNEONCE_ASSIGN_OR_RETURN(Configs configs, space.Fitting(*all, *call.problem.target, call.problem));
-  if (only != nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
-                              BaselineOf(to_.definition, call, configs, in_store.left_out));
-    BoundCall launched = request.call.call();
-    launched.problem.target = call.problem.target;
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch,
-                              BaselineOf(to_.definition, launched, configs, in_store.left_out));
-    auto is_needed = [&](const Config& config) {
-      return std::find(only->begin(), only->end(), config) != only->end() || (baseline && config == *baseline) ||
-             (at_launch && config == *at_launch);
-    };
-    configs.erase(std::remove_if(configs.begin(), configs.end(), std::not_fn(is_needed)), configs.end());
-  }
-  return std::make_shared<const Configs>(std::move(configs));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const Configs> fitting,
+                            in_store.ready_keys.FittingOn(in_store.device, call.problem));
+  if (only == nullptr) return fitting;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
+                            BaselineOf(to_.definition, call, *fitting, in_store.left_out));
+  BoundCall launched = request.call.call();
+  launched.problem.target = call.problem.target;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch,
+                            BaselineOf(to_.definition, launched, *fitting, in_store.left_out));
+  Configs needed;
+  std::copy_if(fitting->begin(), fitting->end(), std::back_inserter(needed), [&](const Config& config) {
+    return std::find(only->begin(), only->end(), config) != only->end() || (baseline && config == *baseline) ||
+           (at_launch && config == *at_launch);
+  });
+  return std::make_shared<const Configs>(std::move(needed));
 }
 
 Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,

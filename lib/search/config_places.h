@@ -17,7 +17,7 @@ class ConfigPlaces {
   /// `configs`: each once; it outlives the object. `wanted`: what Find is asked for.
   ConfigPlaces(const std::vector<Config>& configs, const std::vector<const Config*>& wanted);
 
-  /// Returns the index of the config that is the same (Config::IsSame). Empty if there is none.
+  /// Returns the index of the config that is the same (Config::IsSame). Empty if the list has no such config.
   std::optional<std::size_t> Find(const Config& config) const;
 
  private:

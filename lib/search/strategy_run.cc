@@ -80,7 +80,7 @@ StrategyRun::StrategyRun(const std::vector<Config>& configs, std::optional<std::
       may_be_cut_short_(options.budgets.wall.count() > 0 || options.budgets.trials > 0) {
   history_.trials = std::move(known);
   history_.baseline = baseline;
-  history_.batch_size = 0;  // Of the last proposal.
+  history_.batch_size = 0;  // Nothing was proposed.
   history_.seed = options.seed;
   if (!is_exhaustive_ && options.make_strategy) {
     strategy_ = Naming("SearchOptions::make_strategy", [&] { return options.make_strategy(StrategySpaceOf(configs)); });

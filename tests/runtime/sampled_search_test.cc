@@ -311,6 +311,16 @@ TEST_F(SampledSearchTest, ASourceFunctionIsNotCalledForAllConfigsOfALargeSpace) 
   policy_.search.budgets.trials = 2;
   EXPECT_EQ(CompiledByLaunch(definition).size(), 2u);
   EXPECT_LT(num_calls, 1000);
+
+  num_calls = 0;
+  policy_.store = MakeMemoryStore();
+  policy_.search.strategy = Strategy::kExhaustive;
+  policy_.search.budgets.trials = 0;
+  TunedKernel kernel = Create(definition);
+  WarmupAllOptions warmup;
+  warmup.deadline = std::chrono::milliseconds(500);
+  ASSERT_OK(WarmupAll(stream_->get(), {{&kernel, {{{"N", 1000}}}}}, warmup));
+  EXPECT_LT(num_calls, 2000) << "nor are all compiled ahead of the search";
 }
 
 TEST_F(SampledSearchTest, AfterADriverUpdateOnlyWhatWasFastIsRacedIfItAgrees) {

@@ -1,4 +1,5 @@
 // Budgets::wall where a TunedKernel searches: records, waiting threads, Freeze, the next search.
+#include <chrono>
 #include <cmath>
 #include <thread>
 #include <vector>
@@ -48,6 +49,29 @@ TEST_F(WallBudgetTest, TheRecordOfASearchThatItEndedIsNotCompleteAndTheNextSearc
   ASSERT_OK(again.TunePending(stream_->get()));
   EXPECT_EQ(again.counters().tunes, 1);
   EXPECT_TRUE(OnlyRecord().is_complete);
+}
+
+TEST_F(WallBudgetTest, TheTimeOfEnumeratingTheSpaceCounts) {
+  SearchSpace space;
+  const IntAxis tile = space.AddAxis("TILE", {64, 128});
+  const IntAxis work = space.AddAxis("WORK", {1});
+  space.SetBaseline({{tile, 64}, {work, 1}});
+  space.Where("slow", [](const Config&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    return true;
+  });
+  KernelDefinition definition("scale");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(space)
+      .Grid(Grid::OneD({"N", tile}))
+      .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
+  policy_.search.budgets.wall = Budgets::Milliseconds(500);
+  TunedKernel kernel = Create(definition);
+  Launch(kernel, 1000);
+  EXPECT_EQ(OnlyRecord().SearchedText(), "searched 1 of 2");
+  EXPECT_GE(OnlyRecord().cost.wall_seconds, 0.5);
 }
 
 TEST_F(WallBudgetTest, ABudgetThatIsNoTimeIsRefused) {
