@@ -33,13 +33,17 @@ std::uint64_t InfinityBits(const FloatFormat& format) {
   return ((std::uint64_t{1} << format.exponent_bits) - 1) << format.mantissa_bits;
 }
 
-void WriteFloat(DType dtype, std::uint64_t bits, bool is_negative, void* to) {
-  bits |= std::uint64_t{is_negative} << (8 * DTypeBytes(dtype) - 1);
-  std::memcpy(to, &bits, DTypeBytes(dtype));
+constexpr std::size_t BytesOf(const FloatFormat& format) {
+  return static_cast<std::size_t>(1 + format.exponent_bits + format.mantissa_bits) / 8;
+}
+
+void WriteFloat(const FloatFormat& format, std::uint64_t bits, bool is_negative, void* to) {
+  bits |= std::uint64_t{is_negative} << (8 * BytesOf(format) - 1);
+  std::memcpy(to, &bits, BytesOf(format));
 }
 
 /// Rounds a finite number to the nearest one of a type of at most 32 bits, to even between two.
-bool EncodeRounded(DType dtype, const FloatFormat& format, double value, void* to) {
+bool EncodeRounded(const FloatFormat& format, double value, void* to) {
   const double size = std::fabs(value);
   const int bias = (1 << (format.exponent_bits - 1)) - 1;
   constexpr int kBias = 1023, kMantissaBits = 52;  // A double has these.
@@ -55,7 +59,7 @@ bool EncodeRounded(DType dtype, const FloatFormat& format, double value, void* t
   }
   const std::uint64_t nan_mantissa = (std::uint64_t{1} << format.mantissa_bits) - 1;
   if (bits >= InfinityBits(format) + (format.has_infinity ? 0 : nan_mantissa)) return false;
-  WriteFloat(dtype, bits, std::signbit(value), to);
+  WriteFloat(format, bits, std::signbit(value), to);
   return true;
 }
 
@@ -97,6 +101,38 @@ double RandomAt(std::uint64_t i) {
   return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
+/// Writes `count` uniform random numbers from [first, second) as elements of a type of at most 32 bits, and returns how
+/// many of them it can hold: fewer if one does not fit. The type is known to the compiler, since a search of a kernel
+/// makes a million elements.
+template <DType dtype>
+std::size_t WriteUniform(double first, double second, std::uint64_t sequence, std::size_t count, char* to) {
+  constexpr FloatFormat kFormat = *FloatFormatOf(dtype);
+  for (std::size_t i = 0; i < count; ++i, to += BytesOf(kFormat)) {
+    const double value = first + RandomAt(sequence + i) * (second - first);
+    if (!std::isfinite(value) || !EncodeRounded(kFormat, value, to)) return i;
+  }
+  return count;
+}
+
+/// As above, by the type. Other types: 0.
+std::size_t WriteUniform(DType dtype, double first, double second, std::uint64_t sequence, std::size_t count,
+                         char* to) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return WriteUniform<DType::kFloat16>(first, second, sequence, count, to);
+    case DType::kBFloat16:
+      return WriteUniform<DType::kBFloat16>(first, second, sequence, count, to);
+    case DType::kFloat32:
+      return WriteUniform<DType::kFloat32>(first, second, sequence, count, to);
+    case DType::kFloat8E4M3:
+      return WriteUniform<DType::kFloat8E4M3>(first, second, sequence, count, to);
+    case DType::kFloat8E5M2:
+      return WriteUniform<DType::kFloat8E5M2>(first, second, sequence, count, to);
+    default:
+      return 0;
+  }
+}
+
 /// See WarmupFill::Offsets.
 std::vector<double> OffsetsOf(double end, double skew, std::size_t count) {
   std::vector<double> sums(count, 0.0);
@@ -126,7 +162,7 @@ bool IsFloatingPoint(DType dtype) { return dtype != DType::kAny && !IsWhole(dtyp
 
 bool EncodeElement(DType dtype, double value, void* to) {
   if (const std::optional<FloatFormat> format = FloatFormatOf(dtype); format && dtype != DType::kFloat64) {
-    return std::isfinite(value) && EncodeRounded(dtype, *format, value, to);
+    return std::isfinite(value) && EncodeRounded(*format, value, to);
   }
   switch (dtype) {
     case DType::kBool:
@@ -165,7 +201,7 @@ bool EncodeScalar(DType dtype, double value, void* to) {
     const std::uint64_t end_of_mantissa = std::uint64_t{1} << format->mantissa_bits;
     bits |= format->has_infinity ? end_of_mantissa >> 1 : end_of_mantissa - 1;
   }
-  WriteFloat(dtype, bits, std::signbit(value), to);
+  WriteFloat(*format, bits, std::signbit(value), to);
   return true;
 }
 
@@ -277,7 +313,10 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
   const bool is_whole = !IsFloatingPoint(tensor.dtype);
   // Each parameter has numbers of its own: a kernel that reads one input in place of another computes other values.
   const std::uint64_t sequence = std::uint64_t{definition.FindParameter(parameter.name).value_or(0)} << 32;
-  for (std::size_t i = 0; i * size < bytes.size(); ++i) {
+  const std::size_t count = bytes.size() / size;
+  const std::size_t num_written =
+      is_uniform ? WriteUniform(tensor.dtype, first, second, sequence, count, bytes.data()) : 0;
+  for (std::size_t i = num_written; i < count; ++i) {
     double value = first;
     if (is_uniform) value = first + RandomAt(sequence + i) * (second - first);
     if (is_uniform && is_whole) value = std::floor(value);

@@ -148,6 +148,43 @@ TEST(FillBytesTest, PseudoRandomNumbersOfTwoParametersDiffer) {
   for (std::size_t i = 0; i < 100; ++i) EXPECT_NE(values[0][i], values[1][i]) << i;
 }
 
+/// Doubles are written as they are, so they tell which numbers the other types round.
+TEST(FillBytesTest, RandomNumbersAreRoundedToEachType) {
+  constexpr std::int64_t kCount = 20000;
+  Dims dims(1);
+  dims[Dim{0}] = kCount;
+  for (const auto& [first, second] :
+       {std::pair(-1.0, 1.0), {0, 1e-6}, {-1e-40, 1e-40}, {-440, 440}, {0, 65600}, {1, 1.0001}}) {
+    KernelDefinition definition("k");
+    definition.Parameters({In("x", {"N"}).ForWarmup(WarmupFill::Uniform(first, second)), Out("y", kFloat32, {"N"})});
+    definition.AddVariant(Variant([](const Config&) { return KernelSource(); }).Grid(Grid::Fixed(1)));
+    const auto bytes_of = [&](DType dtype) {
+      return WarmupBytes(definition, definition.parameters()[0], dims,
+                         TensorView::Contiguous(nullptr, dtype, {kCount}));
+    };
+    Result<std::vector<char>> doubles = bytes_of(DType::kFloat64);
+    ASSERT_OK(doubles);
+    for (const DType dtype :
+         {DType::kFloat8E4M3, DType::kFloat8E5M2, DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
+      SCOPED_TRACE(std::string(DTypeName(dtype)) + " to " + std::to_string(second));
+      std::vector<char> expected(DTypeBytes(dtype) * kCount);
+      std::size_t num_held = 0;
+      for (; num_held < kCount; ++num_held) {
+        double value = 0;
+        std::memcpy(&value, doubles->data() + num_held * sizeof(value), sizeof(value));
+        if (!EncodeElement(dtype, value, expected.data() + num_held * DTypeBytes(dtype))) break;
+      }
+      Result<std::vector<char>> bytes = bytes_of(dtype);
+      if (num_held == kCount) {
+        ASSERT_OK(bytes);
+        EXPECT_TRUE(*bytes == expected);
+      } else {
+        EXPECT_ERROR(bytes.status(), StatusCode::kInvalidArgument, "(element " + std::to_string(num_held) + " at");
+      }
+    }
+  }
+}
+
 TEST(FillBytesTest, OffsetsAreMonotoneAndEndWhereTheyShould) {
   using Offsets = std::vector<std::int32_t>;
   EXPECT_EQ(*Ints(WarmupFill::Offsets("S"), 5, 10), (Offsets{0, 2, 5, 7, 10})) << "balanced";
