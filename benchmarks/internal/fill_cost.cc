@@ -1,4 +1,4 @@
-// Time of making the random inputs of a warm-up, a block of 1 MiB by dtype, beside writing as many elements one by one,
+// Time of making the random inputs of a warm-up, a block of 1 MiB by dtype, and of writing as many elements one by one,
 // without random numbers.
 #include <benchmark/benchmark.h>
 
