@@ -59,11 +59,12 @@ struct Budgets {
   /// std::chrono::seconds(5)`.
   using Milliseconds = std::chrono::duration<double, std::milli>;
 
-  /// Wall time of the whole search, enumerating, planning and compiling included. The race gets as much of it as it may
-  /// need, but at most half. Candidates that were not compiled or tried in time are TuningRecord::not_measured. Which
-  /// ones were is a random sample, or in a guided search the strategy's choice. Running compilers are stopped. NVRTC
-  /// is one of them unless tuneonce_worker is missing: it then finishes its front end. The baseline is compiled and
-  /// measured in any case, or without one the first candidate, so that there is a result. Default 0: no limit.
+  /// Wall time of the whole search, enumerating, planning and compiling included. The race gets as much of it as it
+  /// may need, but at most half. Candidates that were not compiled or tried in time are counted in
+  /// TuningRecord::num_not_measured. Which ones were is a random sample, or in a guided search the strategy's choice.
+  /// Running compilers are stopped. NVRTC is one of them unless tuneonce_worker is missing: it then finishes its
+  /// front end. The baseline is compiled and measured in any case, or without one the first candidate, so that there
+  /// is a result. Default 0: no limit.
   Milliseconds wall{0};
   /// The most configs that the search compiles or runs, the baseline included. The search is then cut short: its record
   /// (TuningRecord::is_complete) serves, and a later process continues the search (TunedKernel::TunePending), which

@@ -83,10 +83,10 @@ void Work(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {
 }
 
 /// Asks whether to take the search that this rank would take next. Returns whether it is left to others.
-bool LeavesNext(const AgreementWork& work, Agreement* agreement) {
+bool LeavesNext(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {
   using Taking = AgreementWork::Taking;
   const std::optional<std::size_t> key = agreement->ToTake();
-  const Taking taking = key && work.taking ? work.taking(*key) : Taking::kTakes;
+  const Taking taking = key && work.taking ? work.taking(*key, beat) : Taking::kTakes;
   if (taking == Taking::kLeavesThis) agreement->Leave(*key);
   if (taking == Taking::kTakesNoMore) agreement->TakeNoMore();
   return taking != Taking::kTakes;
@@ -99,7 +99,7 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
   using Want = Agreement::Want;
   while (agreement->want() != Want::kNothing) {
     Status engine;
-    if (LeavesNext(work, agreement)) continue;
+    if (LeavesNext(work, beat, agreement)) continue;
     if (agreement->want() == Want::kPost) {
       const bool may_postpone = agreement->MayPostpone();
       Result<std::string> held =

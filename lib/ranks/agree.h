@@ -22,8 +22,8 @@ struct AgreementWork {
   std::function<Result<std::string>(std::size_t key, const Agreement& agreement, RankBeat& beat)> find;
   /// What a rank does with a search that was dealt to another rank, and that nobody has started.
   enum class Taking { kTakes, kLeavesThis, kTakesNoMore };
-  /// Asked before this rank takes the key's search. Null: it takes all.
-  std::function<Taking(std::size_t key)> taking = nullptr;
+  /// Asked once before this rank takes the key's search. Null: it takes all.
+  std::function<Taking(std::size_t key, RankBeat& beat)> taking = nullptr;
   /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the fallback
   /// (RunsFallback). A digest of what would run.
   std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;

@@ -148,8 +148,8 @@ void Agreement::Resume() {
 
 std::optional<std::size_t> Agreement::ToTake() const {
   const Share* share = stage_ == Stage::kDecision && takes_more_ ? ToPost() : nullptr;
-  const bool is_asked_for = share != nullptr && !share->is_left && share->owner() != options_.rank &&
-                            IsOneOf(share->ranks, options_.rank);
+  const bool may_leave = share != nullptr && !share->is_left && !share->is_asked;
+  const bool is_asked_for = may_leave && share->owner() != options_.rank && IsOneOf(share->ranks, options_.rank);
   return is_asked_for ? std::optional<std::size_t>(share->keys.front()) : std::nullopt;
 }
 

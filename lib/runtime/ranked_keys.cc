@@ -285,11 +285,12 @@ AgreementWork RankedKeys::Work() {
   work.find = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return Find(place, agreement, beat);
   };
-  work.taking = [this](std::size_t place) {
+  work.taking = [this](std::size_t place, RankBeat& beat) {
     using Taking = AgreementWork::Taking;
     const Entry& entry = *voted_[place];
     if (IsOver(entry)) return Taking::kTakesNoMore;
-    return has_code_ == nullptr || has_code_(entry.added) ? Taking::kTakes : Taking::kLeavesThis;
+    const bool takes = has_code_ == nullptr || has_code_(entry.added, [&beat] { beat.Step(); });
+    return takes ? Taking::kTakes : Taking::kLeavesThis;
   };
   work.make_ready = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return MakeReady(*voted_[place], place, agreement, beat);

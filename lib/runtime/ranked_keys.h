@@ -63,9 +63,9 @@ class RankedKeys {
   /// them, to compile for all of them: their places in the order of Add, the most expensive first. Long work calls
   /// `beat`.
   using AheadFn = std::function<void(const std::vector<std::size_t>& places, const std::function<void()>& beat)>;
-  /// Returns whether this rank has most of the code of a key's candidates. Otherwise it does not take the key's search
-  /// from another rank, which compiles them already.
-  using HasCodeFn = std::function<bool(std::size_t place)>;
+  /// Returns whether this rank has most of the code of a key's candidates, or no rank compiles them ahead. Otherwise it
+  /// does not take the key's search from another rank, which compiles them already. Long work calls `beat`.
+  using HasCodeFn = std::function<bool(std::size_t place, const std::function<void()>& beat)>;
   void CompileAheadBy(AheadFn ahead, HasCodeFn has_code) {
     ahead_ = std::move(ahead);
     has_code_ = std::move(has_code);

@@ -159,7 +159,7 @@ class ReadyKeys {
   /// Returns the whole space on a device, without checking guards. It is enumerated once and kept.
   Result<const std::vector<Config>*> ConfigsOn(const DeviceState& device);
   /// Returns those of ConfigsOn that may run for the problem (SearchSpace::Fitting), without copying the list where it
-  /// has all of them. It lives no longer than this object.
+  /// has all of them. REQUIRES: this object outlives the result.
   Result<std::shared_ptr<const std::vector<Config>>> FittingOn(const DeviceState& device, const Problem& problem);
   /// Returns the first of ConfigsOn, without enumerating the space.
   Result<Config> FirstOn(const DeviceState& device);

@@ -126,7 +126,8 @@ Status MissPolicy::ContinueSearch(CUstream stream, const PendingKeys::Entry& wai
   });
   if (outcome.is_elsewhere) return Status();
   const StopToken& stop = limits != nullptr ? limits->stop : to_.policy.search.stop;
-  if (!made.ok() && stop.stop_requested()) return made;
+  const bool is_late = limits != nullptr && made.code() == StatusCode::kDeadlineExceeded;
+  if (!made.ok() && (is_late || stop.stop_requested())) return made;
   pending_.Remove(waiting.key);  // In this process, the budget is spent once.
   if (made.ok() || made.sticky()) return made;
   to_.announcer.Warn(waiting.text + ": TunePending did not search: " + made.message());
@@ -160,7 +161,8 @@ Status MissPolicy::TunePending(CUstream stream, bool continues,
     Status chosen =
         waiting.is_cut_short ? ContinueSearch(stream, waiting, limited) : TunePendingKey(stream, waiting, limited);
     waiting.inputs.reset();  // The next key's search may need the memory.
-    const bool is_unreached = chosen.code() == StatusCode::kCancelled && is_over() && !stop.stop_requested();
+    const bool is_cut_short = chosen.code() == StatusCode::kCancelled || chosen.code() == StatusCode::kDeadlineExceeded;
+    const bool is_unreached = end && is_cut_short && !stop.stop_requested();
     if (first_failure.ok() && !is_unreached) first_failure = chosen;
     if (chosen.sticky() || frozen_ || stop.stop_requested()) break;
   }

@@ -134,28 +134,30 @@ Result<std::vector<CompileJob>> WarmupRun::CompileJobsOf(Entry& entry) const {
   return impl.fallbacks.CompileJobs(*entry.call, bound_call);
 }
 
-bool WarmupRun::HasCode(Entry& entry) const {
+bool WarmupRun::HasCode(Entry& entry, const std::function<void()>& beat) const {
   const SearchOptions& search = entry.impl->policy.search;
   std::vector<CompileJob> jobs;
+  beat();
   const Status planned = entry.impl->Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(jobs, CompileJobsOf(entry));
     return Status();
   });
   if (!planned.ok()) return true;  // The search returns the error, without compiling.
   const Target& target = *entry.call->call().problem.target;
-  // Not all of them, because a config that cannot be compiled is in no cache.
-  const std::size_t enough = (jobs.size() + 1) / 2;
-  std::size_t num_compiled = 0;
-  for (std::size_t i = 0; i < jobs.size() && num_compiled < enough && i - num_compiled <= jobs.size() - enough; ++i) {
-    const std::vector<CompileJob::Alternative>& alternatives = jobs[i].alternatives;
-    const bool is_compiled =
-        std::any_of(alternatives.begin(), alternatives.end(), [&](const CompileJob::Alternative& alternative) {
-          return IsCompiled(search.runtime->toolchains(), *jobs[i].cache, alternative.source.Whole(), alternative.hints,
-                            target);
-        });
-    num_compiled += is_compiled ? 1 : 0;
+  const auto is_compiled = [&](const CompileJob& job) {
+    beat();
+    return std::any_of(job.alternatives.begin(), job.alternatives.end(), [&](const CompileJob::Alternative& each) {
+      return IsCompiled(search.runtime->toolchains(), *job.cache, each.source.Whole(), each.hints, target);
+    });
+  };
+  // The first job is the fallback config's. Most suffices, because a config that cannot be compiled is in no cache.
+  const std::size_t num_candidates = jobs.empty() ? 0 : jobs.size() - 1;
+  std::size_t num_compiled = 0, num_missing = 0;
+  for (std::size_t i = 1; i < jobs.size() && 2 * num_missing <= num_candidates; ++i) {
+    if (2 * num_compiled >= num_candidates) return true;
+    ++(is_compiled(jobs[i]) ? num_compiled : num_missing);
   }
-  return num_compiled >= enough;
+  return 2 * num_missing <= num_candidates;
 }
 
 Status WarmupRun::PlanCompiles(Entry& entry) {
@@ -394,7 +396,7 @@ void WarmupRun::AgreeInRanks() {
           for (std::size_t place : places) searched.push_back(agreed[place]);
           CompileFor(searched, beat);
         },
-        [&](std::size_t place) { return HasCode(*agreed[place]); });
+        [&](std::size_t place, const std::function<void()>& beat) { return HasCode(*agreed[place], beat); });
     std::vector<RankedKeys::Outcome> outcomes = keys.Agree(group.impl);
     for (std::size_t i = 0; i < agreed.size(); ++i) {
       agreed[i]->warmed.is_complete = outcomes[i].is_complete;

@@ -72,8 +72,8 @@ class WarmupRun {
   Result<std::vector<CompileJob>> CompileJobsOf(Entry& entry) const;
   /// Passes the compile jobs of a key to `ahead_`.
   Status PlanCompiles(Entry& entry);
-  /// Returns whether most of what the key's search will compile is compiled already.
-  bool HasCode(Entry& entry) const;
+  /// Returns whether most of the code that the key's search compiles ahead is there. Calls `beat` while it looks.
+  bool HasCode(Entry& entry, const std::function<void()>& beat) const;
   void Tune(Entry& entry, bool may_wait);
   void TuneTheRest(bool may_wait);
   Status LoadFallbacks(Entry& entry);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -73,7 +74,7 @@ void SearchEngine::Begin(ConfigPlanner planner, Start start) {
   }
   run_.emplace(groups_.configs(), baseline_index_, options_, start.max_configs, std::move(known));
   run_->SetPortfolio(std::move(portfolio));
-  if (IsSampled()) progress_.SampleFrom(groups_.configs().size());
+  if (run_->has_several_batches()) progress_.SampleFrom(groups_.configs().size());
   if (options_.budgets.wall.count() <= 0) return;
   constexpr double kMostMs = 1e12;  // 30 years: what a clock's time can be put after.
   const auto milliseconds = [](double count) {
@@ -234,8 +235,12 @@ std::vector<std::size_t> SearchEngine::NextBatch() {
   const int workers = CompilePool::WorkersFor(runtime_.compile_slots(), options_.compile);
   std::size_t size = std::max(kLeastBatch, static_cast<std::size_t>(std::max(1, workers)));
   const auto most = static_cast<std::size_t>(options_.budgets.trials);
-  if (most > 0) size = std::min(size, most - std::min(most, num_trials_));
   const bool is_first = !std::exchange(has_begun_, true);
+  if (!IsSampled()) size = groups_.configs().size();
+  if (most > 0) size = std::min(size, most - std::min(most, num_trials_));
+  // The baseline and the required configs are added to the first batch.
+  const std::size_t num_added = is_first && !IsSampled() ? required_.size() + (baseline_index_ ? 1 : 0) : 0;
+  size -= std::min(num_added, size);
   std::vector<std::size_t> batch = run_->Next(std::max<std::size_t>(1, size));
   progress_.Expect(run_->expected_gain());
   // They are measured even if the strategy expects nothing of the others.
@@ -250,17 +255,19 @@ std::vector<std::size_t> SearchEngine::NextBatch() {
     const std::size_t most_now = most > 0 ? most + repeated_.size() : batch.size();
     was_cut_short_ = batch.size() > most_now;
     batch.resize(std::min(batch.size(), most_now));
+    std::copy_if(batch.begin(), batch.end(), std::inserter(begun_, begun_.end()),
+                 [&](std::size_t index) { return required_.count(index) > 0 || index == baseline_index_; });
     return batch;
   }
   const bool is_over = (most > 0 && num_trials_ >= most) || Clock::now() >= compiling_ends_ ||
                        CompilingTimeLeft() <= std::chrono::milliseconds(0) ||
-                       trial_gpu_ms_ >= kTrialBudgets * options_.budgets.gpu.count();
+                       (IsSampled() && trial_gpu_ms_ >= kTrialBudgets * options_.budgets.gpu.count());
   was_cut_short_ = is_over;
   if (is_over) return {};
-  // A further part of an exhaustive search's configs does not know of either.
-  const auto was_tried = [&](std::size_t index) { return required_.count(index) > 0; };
-  batch.erase(std::remove_if(batch.begin(), batch.end(), was_tried), batch.end());
-  if (most > 0) batch.resize(std::min(batch.size(), most - num_trials_));
+  // An exhaustive strategy proposes the baseline and the required configs at their places, too.
+  const auto was_begun = [&](std::size_t index) { return begun_.count(index) > 0; };
+  while (!IsSampled() && !batch.empty() && std::all_of(batch.begin(), batch.end(), was_begun)) batch = run_->Next(size);
+  batch.erase(std::remove_if(batch.begin(), batch.end(), was_begun), batch.end());
   return batch;
 }
 
@@ -313,7 +320,7 @@ Status SearchEngine::CompileAndPrepare(const std::vector<std::size_t>& batch) {
   }
   compiling_took_ += Clock::now() - compiling_began;
   record_.cost.compile_wall_seconds = SecondsSince(stage_began_);
-  if (target_.is_cpu_device && !IsSampled()) progress_.Begin(SearchProgress::Stage::kMeasure);
+  if (target_.is_cpu_device && !run_->has_several_batches()) progress_.Begin(SearchProgress::Stage::kMeasure);
   groups_.SortByPlace();
   TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/true));
   groups_.LeaveOutUnprepared();
@@ -536,16 +543,21 @@ Status SearchEngine::AllFailed() const {
     return ResourceExhaustedError(absl::StrCat(kernel, "no candidate was tried: ", groups_.why_not_tried(),
                                                reasons.empty() ? "" : "; ", reasons));
   }
-  if (groups_.num_not_measured() > 0) {
+  const bool has_trials_left =
+      options_.budgets.trials == 0 || num_trials_ < static_cast<std::size_t>(options_.budgets.trials);
+  const bool is_late = was_cut_short_ && !IsSampled() && has_trials_left;
+  const std::size_t num_untried = static_cast<std::size_t>(record_.num_not_measured);
+  if (const std::size_t num_late = is_late ? num_untried : groups_.num_not_measured(); num_late > 0) {
     return DeadlineExceededError(
-        absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", groups_.num_not_measured(),
+        absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", num_late,
                      " candidates were not compiled before the time for compiling ended (Budgets::wall, "
                      "CompileOptions::total_timeout), or the compiles were cancelled",
                      reasons.empty() ? "" : "; ", reasons));
   }
   if (failures.empty()) {
     const std::size_t refused = run_->num_refused();
-    const std::string proposed = refused > 0 ? absl::StrCat("only configs that do not exist (", refused, ")") : "none";
+    const std::string proposed =
+        refused > 0 ? absl::StrCat("only configs that do not exist or were proposed before (", refused, ")") : "none";
     return InternalError(absl::StrCat(kernel, "no config was tried: the space has no baseline, and of its configs the ",
                                       "search strategy proposed ", proposed));
   }

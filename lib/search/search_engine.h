@@ -32,9 +32,9 @@ inline namespace v0 {
 
 /// The search itself, after the candidates are known.
 ///
-/// 1. The strategy proposes a batch of configs, which are planned and compiled. An exhaustive search has one batch,
-///    or under a budget large ones.
-///    Candidates with the same code and launch form a group, of which one is tried.
+/// 1. The strategy proposes a batch of configs, which are planned and compiled. An exhaustive search has one batch, or
+///    under a budget several of at most 256 configs. Candidates with the same code and launch form a group, of which
+///    one is tried.
 /// 2. A group is loaded, run and verified. On a GPU this begins as soon as one of the group is compiled; on the CPU
 ///    device, whose cores the compilers need, after the batch's last compile. The strategy learns the outcomes, and
 ///    proposes the next batch, until it expects too little or a budget is used up.
@@ -184,6 +184,7 @@ class SearchEngine {
   std::optional<StrategyRun> run_;
   std::optional<std::size_t> baseline_index_;
   std::set<std::size_t> required_;       // Start::required.
+  std::set<std::size_t> begun_;          // The baseline and the required ones, as far as they were in the first batch.
   std::set<std::size_t> known_;          // Configs whose outcomes an earlier search left.
   std::set<std::size_t> repeated_;       // The baseline and required configs that an earlier search tried.
   std::size_t num_trials_ = 0;           // Configs that this search compiled or ran, without the repeated ones.

@@ -111,7 +111,7 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   const std::size_t num_configs = scope.configs->size();
   plan.planner =
       ConfigPlanner(std::move(scope.configs), PlannerOf(definition, call, environment.enable_tile, scope.left_out));
-  const std::size_t num_baselines = definition->space().BaselinesOn(plan.target).size();  // Beside the sample.
+  const std::size_t num_baselines = definition->space().BaselinesOn(plan.target).size();  // They are added to a sample.
   if (num_configs >= kSampledConfigs && num_configs <= kSampledConfigs + num_baselines) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, definition->space().Configs(plan.target, &call.problem));
     if (set.size() > SearchSpace::kMostConfigs) {

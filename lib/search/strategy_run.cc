@@ -96,9 +96,9 @@ StrategyRun::StrategyRun(const std::vector<Config>& configs, std::optional<std::
   }
 }
 
-std::vector<std::size_t> StrategyRun::NextPart() {
-  constexpr std::size_t kMostInPart = 256;  // They are planned in a few dozen milliseconds.
-  const std::size_t most = may_be_cut_short_ ? kMostInPart : std::max<std::size_t>(1, num_configs_);
+std::vector<std::size_t> StrategyRun::NextPart(std::size_t batch_size) {
+  const std::size_t most =
+      may_be_cut_short_ ? std::min(kMostInPart, batch_size) : std::max<std::size_t>(1, num_configs_);
   // With the same history, a larger proposal begins with the smaller one.
   if (num_returned_ == order_.size() && order_.size() == history_.batch_size) {
     history_.batch_size = std::max(most, 4 * order_.size());
@@ -111,7 +111,7 @@ std::vector<std::size_t> StrategyRun::NextPart() {
 }
 
 std::vector<std::size_t> StrategyRun::Next(std::size_t batch_size) {
-  if (is_exhaustive_) return NextPart();
+  if (is_exhaustive_) return NextPart(batch_size);
   history_.batch_size = batch_size;
   Proposal proposal = Naming("the search strategy", [&] { return strategy_->Propose(history_); });
   expected_gain_ = proposal.expected_gain;

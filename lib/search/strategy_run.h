@@ -29,13 +29,16 @@ class StrategyRun {
 
   /// Whether all configs are tried, unless a budget ends the search first.
   bool is_exhaustive() const { return is_exhaustive_; }
+  /// Whether Next returns configs more than once, so that their number at first is not that of all.
+  bool has_several_batches() const { return !is_exhaustive_ || (may_be_cut_short_ && num_configs_ > kMostInPart); }
   /// Configs that were fast elsewhere, the best one first.
   void SetPortfolio(std::vector<std::size_t> portfolio) { history_.portfolio = std::move(portfolio); }
   /// Returns the next configs to try, at most `batch_size` of them. Empty: the search ends. No config with a known
-  /// outcome is returned. If is_exhaustive, all configs are returned at once, or under a budget in large parts, so that
-  /// a budget ends the search before all are planned.
+  /// outcome is returned. If is_exhaustive, all configs are returned at once without a budget, whatever
+  /// `batch_size` is. Under a budget they are returned in parts, so that it ends the search before all are planned.
   std::vector<std::size_t> Next(std::size_t batch_size);
-  /// Adds what became of a config that was tried. REQUIRES: each config once, and the configs of a batch before Next.
+  /// Adds what became of a config that was tried. REQUIRES: each config once, and the configs of a batch before Next;
+  /// not if is_exhaustive, whose order depends on the number of outcomes.
   void Add(const StrategyTrial& trial) { history_.trials.push_back(trial); }
   /// The gain that the last batch was expected to bring (Proposal::expected_gain).
   std::optional<double> expected_gain() const { return expected_gain_; }
@@ -43,7 +46,10 @@ class StrategyRun {
   std::size_t num_refused() const { return num_refused_; }
 
  private:
-  std::vector<std::size_t> NextPart();
+  /// Most configs of a part. They are planned in a few dozen milliseconds.
+  static constexpr std::size_t kMostInPart = 256;
+
+  std::vector<std::size_t> NextPart(std::size_t batch_size);
 
   const std::size_t num_configs_;
   const bool is_exhaustive_;

@@ -374,16 +374,25 @@ TEST(KeySharingTest, ARankDoesNotCompileAKernelThatAnotherRankCompiles) {
   for (const std::shared_ptr<OwnCompiler>& compiler : compilers) EXPECT_LE(compiler->compiled(), 4 + 3);
 }
 
-TEST(KeySharingTest, ARankTakesTheSearchOfAnyKernelWhoseCodeItHas) {
+/// Of a guided search nobody knows what it compiles, so that no rank compiles it ahead.
+TEST(KeySharingTest, ARankTakesTheSearchOfAnyKernelWhoseCodeItHasOrNobodyCompilesAhead) {
   const std::shared_ptr<RecordStore> code = MakeMemoryStore();
-  for (bool is_there : {false, true}) {
+  struct Case {
+    bool is_guided, takes;
+  };
+  for (const Case each : {Case{false, false}, {false, true}, {true, true}}) {
+    const bool is_guided = each.is_guided, takes = each.takes;
+    SCOPED_TRACE(is_guided);
     RankThreads ranks(2);
-    for (AutotunePolicy& policy : ranks.policies) policy.search.compile.cache = code;
+    for (AutotunePolicy& policy : ranks.policies) {
+      if (is_guided) policy.search.strategy = Strategy::kGuided;
+      if (!is_guided) policy.search.compile.cache = code;
+    }
     const RecordStore& of_other = *ranks.policies[1].store;
     std::atomic<bool> was_in_time{true};
     // Rank 0 does not end its first search before the others have ended.
     ranks.policies[0].search.on_progress = [&](const SearchProgress& progress) {
-      if (!is_there || progress.stage != SearchProgress::Stage::kMeasure) return;
+      if (!takes || progress.stage != SearchProgress::Stage::kMeasure) return;
       const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
       while (of_other.List()->size() < 3 && was_in_time) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -392,7 +401,7 @@ TEST(KeySharingTest, ARankTakesTheSearchOfAnyKernelWhoseCodeItHas) {
     };
     const std::vector<std::int64_t> tunes = WarmUpTwoKernels(ranks);
     EXPECT_TRUE(was_in_time);
-    if (is_there) {
+    if (takes) {
       EXPECT_EQ(tunes, (std::vector<std::int64_t>{1, 3}));
     }
   }
@@ -798,7 +807,7 @@ TEST_P(AskedRankTest, ARankIsAskedWhetherItTakesASearch) {
         found[static_cast<std::size_t>(rank)].push_back(key);
         return "record" + std::to_string(key);
       };
-      work.taking = [&](std::size_t) {
+      work.taking = [&](std::size_t, RankBeat&) {
         is_asked = true;
         return GetParam();
       };

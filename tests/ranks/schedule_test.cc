@@ -126,7 +126,7 @@ class Schedule {
       if (actor.search_fails) return InternalError("the search failed");
       return "s" + std::to_string(group.rank()) + std::to_string(++num_searches_);
     };
-    work.taking = [&](std::size_t) {
+    work.taking = [&](std::size_t, RankBeat&) {
       return actor.leaves ? AgreementWork::Taking::kLeavesThis : AgreementWork::Taking::kTakes;
     };
     work.make_ready = [&](std::size_t key, const Agreement& agreed, RankBeat&) -> Result<Fingerprint> {

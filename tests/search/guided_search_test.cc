@@ -157,6 +157,37 @@ TEST_F(GuidedSearchTest, ABudgetLetsAnExhaustiveSearchMeasureAFairSample) {
   }
 }
 
+TEST_F(GuidedSearchTest, ABudgetOfTrialsCountsNoConfigThatIsExcluded) {
+  options_.strategy = Strategy::kExhaustive;
+  options_.budgets.trials = 100;
+  is_excluded_ = [&](const Config& config) { return At(config, "a") % 2 == 0; };
+  start_.required = {configs_[80], configs_[100], configs_[500]};
+  Result<TuningRecord> record = Search();
+  ASSERT_OK(record);
+  EXPECT_EQ(runner_.ran.size(), 100u);
+  EXPECT_EQ(std::set<std::string>(runner_.ran.begin(), runner_.ran.end()).size(), 100u) << "none twice";
+  for (std::size_t place : {std::size_t{kBaseline}, std::size_t{80}, std::size_t{100}, std::size_t{500}}) {
+    if (At(configs_[place], "a") % 2 == 0) continue;
+    EXPECT_EQ(std::count(runner_.ran.begin(), runner_.ran.end(), configs_[place].ToString()), 1) << place;
+  }
+}
+
+TEST_F(GuidedSearchTest, TheDeviceTimeOfTrialsDoesNotEndAnExhaustiveSearch) {
+  options_.strategy = Strategy::kExhaustive;
+  options_.budgets.wall = Budgets::Milliseconds(1e9);
+  options_.budgets.gpu = Budgets::Milliseconds(0);
+  int most = 0;
+  options_.on_progress = [&](const SearchProgress& progress) {
+    if (progress.stage != SearchProgress::Stage::kMeasure) return;
+    EXPECT_EQ(progress.total, 512);
+    most = std::max(most, progress.done);
+  };
+  Result<TuningRecord> record = Search();
+  ASSERT_OK(record);
+  EXPECT_EQ(record->SearchedText(), "searched all 512");
+  EXPECT_EQ(most, 512);
+}
+
 TEST_F(GuidedSearchTest, UnderABudgetAnExhaustiveSearchTriesWhatItPlannedBeforeItPlansMore) {
   options_.strategy = Strategy::kExhaustive;
   options_.budgets.wall = Budgets::Milliseconds(1e9);
@@ -168,6 +199,7 @@ TEST_F(GuidedSearchTest, UnderABudgetAnExhaustiveSearchTriesWhatItPlannedBeforeI
   };
   Result<TuningRecord> record = Search();
   ASSERT_OK(record);
+  EXPECT_GT(planned_before_a_trial, 0);
   EXPECT_LT(planned_before_a_trial, 300);
   EXPECT_EQ(record->SearchedText(), "searched all 512");
   EXPECT_TRUE(record->is_complete);
@@ -355,7 +387,8 @@ TEST_F(GuidedSearchTest, ASearchWhoseStrategyProposesNothingSaysSo) {
   EXPECT_ERROR(Search(), StatusCode::kInternal,
                "no config was tried: the space has no baseline, and of its configs the search strategy proposed none");
   proposed = {512, 99999};
-  EXPECT_ERROR(Search(), StatusCode::kInternal, "the search strategy proposed only configs that do not exist (2)");
+  EXPECT_ERROR(Search(), StatusCode::kInternal,
+               "the search strategy proposed only configs that do not exist or were proposed before (2)");
 }
 
 TEST_F(GuidedSearchTest, AHostsStrategyThatProposesMoreThanABatchKeepsToTheTrials) {

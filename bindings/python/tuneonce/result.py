@@ -118,7 +118,7 @@ class TuningRecord(_Fields, Generic[C]):
 
     @property
     def not_measured(self) -> Tuple[CandidateOutcome[C], ...]:
-        """The candidates that a budget which ended left out."""
+        """The candidates that a budget which ended left out; empty if there are more than 1,000."""
         return tuple(each for each in self.candidates if each.kind == "not_measured")
 
     def to_json(self) -> Dict[str, Any]:
