@@ -27,10 +27,6 @@ struct TuneLimits {
   StopToken stop;  ///< In place of SearchOptions::stop, which it asks too.
 };
 
-/// Returns the share of the remaining time for one key when `keys` are left to tune. Time that one key does not use is
-/// available to the others. REQUIRES: keys > 0.
-std::chrono::milliseconds ShareOf(std::chrono::steady_clock::duration left, std::size_t keys);
-
 /// A call that a config is wanted for.
 struct TuneRequest {
   CUstream stream;  ///< Not used where nothing is measured.

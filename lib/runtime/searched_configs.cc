@@ -55,12 +55,6 @@ std::vector<Config> IncumbentsOf(const TuningRecord& record, const std::vector<C
 
 }  // namespace
 
-std::chrono::milliseconds ShareOf(std::chrono::steady_clock::duration left, std::size_t keys) {
-  constexpr std::chrono::milliseconds kMost(std::numeric_limits<int>::max());
-  auto share = std::chrono::duration_cast<std::chrono::milliseconds>(left) / static_cast<std::int64_t>(keys);
-  return std::clamp(share, std::chrono::milliseconds(0), kMost);
-}
-
 Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& question, StoreMiss* miss) {
   const std::string& kernel = to_.definition->name();
   const std::string& key_text = question.key.key.key_text;

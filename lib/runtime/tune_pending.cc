@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/deadline.h"
 #include "runtime/context_status.h"
 #include "runtime/miss_policy.h"
 #include "tuneonce/device.h"

@@ -151,13 +151,10 @@ bool WarmupRun::HasCode(Entry& entry, const std::function<void()>& beat) const {
     });
   };
   // The first job is the fallback config's. Most suffices, because a config that cannot be compiled is in no cache.
-  const std::size_t num_candidates = jobs.empty() ? 0 : jobs.size() - 1;
-  std::size_t num_compiled = 0, num_missing = 0;
-  for (std::size_t i = 1; i < jobs.size() && 2 * num_missing <= num_candidates; ++i) {
-    if (2 * num_compiled >= num_candidates) return true;
-    ++(is_compiled(jobs[i]) ? num_compiled : num_missing);
-  }
-  return 2 * num_missing <= num_candidates;
+  const std::size_t most = jobs.size() / 2;
+  std::size_t num_compiled = 0;
+  for (std::size_t i = 1; i < jobs.size() && num_compiled < most; ++i) num_compiled += is_compiled(jobs[i]) ? 1 : 0;
+  return num_compiled >= most;
 }
 
 Status WarmupRun::PlanCompiles(Entry& entry) {

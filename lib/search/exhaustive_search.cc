@@ -71,6 +71,12 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
   return list;
 }
 
+/// Returns the driver of the current context, for a search of these options. Errors: what CheckOptions refuses.
+Result<const DriverApi*> DriverFor(const SearchOptions& options) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOptions(options));
+  return DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment());
+}
+
 using ArgumentsFn = std::function<std::vector<TrialArgument>(const Config&)>;
 
 /// Searches without a definition: each config has its own arguments, and `variant` builds all of them.
@@ -121,9 +127,7 @@ Result<TuningRecord> SearchWithoutDefinition(const SearchSpace& space, StreamVie
 
 Result<TuningRecord> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                        const std::vector<Argument>& arguments, const SearchOptions& options) {
-  TUNEONCE_RETURN_IF_ERROR(CheckOptions(options));
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
-                            DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverFor(options));
   return SearchDefinition(definition, StreamView(*api, stream), arguments, options);
 }
 
@@ -173,9 +177,7 @@ Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream
   if (!grid_fn || !kernel_fn || !args_fn) {
     return InvalidArgumentError("exhaustive_search needs grid_fn, kernel_fn and args_fn");
   }
-  TUNEONCE_RETURN_IF_ERROR(CheckOptions(options));
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
-                            DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverFor(options));
   Variant variant;
   variant.source = [](const Config&, const Problem&) { return KernelSource(); };  // Each candidate has its own.
   SourceTexts texts;
@@ -197,9 +199,7 @@ Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream
 Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
                                        const ArgumentsFn& args_fn, const SearchOptions& options) {
   if (!launch_fn) return InvalidArgumentError("exhaustive_search needs launch_fn");
-  TUNEONCE_RETURN_IF_ERROR(CheckOptions(options));
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
-                            DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverFor(options));
   return SearchWithoutDefinition(space, StreamView(*api, stream), Callable(launch_fn, ""), args_fn, options,
                                  [](const Config&, Candidate*) { return Status(); });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -105,13 +106,15 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   plan.start.max_configs = static_cast<std::size_t>(definition->space().max_configs());
   plan.start.known = scope.known;
   plan.start.required = scope.required;
-  for (Config& config : definition->space().BaselinesOn(plan.target)) plan.start.required.push_back(std::move(config));
+  std::vector<Config> baselines = definition->space().BaselinesOn(plan.target);
+  const std::size_t num_baselines = baselines.size();
+  std::move(baselines.begin(), baselines.end(), std::back_inserter(plan.start.required));
   plan.start.portfolio = scope.portfolio;
   plan.verification = VerificationOf(definition, call, scope);
   const std::size_t num_configs = scope.configs->size();
   plan.planner =
       ConfigPlanner(std::move(scope.configs), PlannerOf(definition, call, environment.enable_tile, scope.left_out));
-  const std::size_t num_baselines = definition->space().BaselinesOn(plan.target).size();  // They are added to a sample.
+  // The baselines are added to a sample.
   if (num_configs >= kSampledConfigs && num_configs <= kSampledConfigs + num_baselines) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, definition->space().Configs(plan.target, &call.problem));
     if (set.size() > SearchSpace::kMostConfigs) {

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -165,11 +164,16 @@ void SetLogAside(const std::string& path) {
   }
 }
 
+std::optional<std::string> LogOf(const std::string& path) {
+  for (const char* suffix : kLogSuffixes) {
+    struct stat info {};
+    if (lstat((path + suffix).c_str(), &info) == 0) return path + suffix;
+  }
+  return std::nullopt;
+}
+
 Status FoldLog(const std::string& path) {
-  struct stat info {};
-  const bool has_log = std::any_of(std::begin(kLogSuffixes), std::end(kLogSuffixes),
-                                   [&](const char* suffix) { return lstat((path + suffix).c_str(), &info) == 0; });
-  if (!has_log) return Status();  // A process that has the store open keeps both.
+  if (!LogOf(path)) return Status();  // A process that has the store open keeps both.
   const Status in_use = FailedPreconditionError("another process has it open");
   Result<std::shared_ptr<void>> place = LockPlace(path, std::chrono::steady_clock::now());
   if (place.status().code() == StatusCode::kDeadlineExceeded) return in_use;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tuneonce/plugin/fingerprint.h"
@@ -45,6 +46,8 @@ Status SetAside(const std::string& path, const std::string& why);
 /// held.
 void SetLogAside(const std::string& path);
 
+/// Returns the path of FILE-wal or FILE-shm of the store at `path`, whichever exists.
+std::optional<std::string> LogOf(const std::string& path);
 /// Writes FILE-wal into the store at `path`, and removes FILE-wal and FILE-shm, so that another file can take the
 /// store's place. Errors: FailedPrecondition if a process has the store open; Unavailable if it cannot be written.
 Status FoldLog(const std::string& path);

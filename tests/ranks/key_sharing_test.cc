@@ -325,16 +325,8 @@ TEST(KeySharingTest, NoRankWaitsForTheSlowKeyOfAnotherBeforeAllOthersAreDone) {
 
 /// `scale` of another source, so that the ranks' kernels have no code in common.
 KernelDefinition OtherKernel() {
-  ScaleKernel scale;
-  KernelDefinition definition("other");
-  definition
-      .Parameters(
-          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
-      .Space(scale.space)
-      .AddVariant(Variant([source = scale.Source()](const Config& config, const Problem& problem) {
-                    return source(config, problem).Define("OTHER", 1);
-                  }).Grid(Grid::OneD({"N", scale.tile})));
-  return definition;
+  const ScaleKernel scale;
+  return ScaleIn(scale.space, scale.tile, "other", std::string("#define OTHER\n") + kScaleSource);
 }
 
 /// Two keys of each of two kernels, of which each rank is dealt one. Returns how many searches each rank made.

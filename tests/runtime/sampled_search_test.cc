@@ -55,14 +55,7 @@ class SampledSearchTest : public testing::TunedScaleTest {
     std::vector<std::vector<AxisAssignment>> list;
     for (const auto& [tile, work] : configs) list.push_back({{scale_.tile, tile}, {scale_.work, work}});
     space.SetConfigs(list);
-    KernelDefinition definition("scale");
-    definition
-        .Parameters(
-            {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
-        .Space(space)
-        .Grid(Grid::OneD({"N", scale_.tile}))
-        .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
-    return definition;
+    return testing::ScaleIn(space, scale_.tile);
   }
 
   std::shared_ptr<testing::WatchedToolchain> compiler_ = std::make_shared<testing::WatchedToolchain>();
@@ -328,13 +321,7 @@ TEST_F(SampledSearchTest, AfterADriverUpdateOnlyWhatWasFastIsRacedIfItAgrees) {
   const IntAxis tile = space.AddAxis("TILE", {64, 128, 192, 256});
   const IntAxis work = space.AddAxis("WORK", {100, 1000, 1});
   space.SetBaseline({{tile, 64}, {work, 100}});
-  KernelDefinition definition("scale");
-  definition
-      .Parameters(
-          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
-      .Space(space)
-      .Grid(Grid::OneD({"N", tile}))
-      .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
+  const KernelDefinition definition = testing::ScaleIn(space, tile);
   CompiledByLaunch(definition, 1 << 16);
   const TuningRecord measured = OnlyRecord();
   ASSERT_EQ(measured.candidates.size(), 12u);
@@ -383,15 +370,8 @@ TEST_F(SampledSearchTest, ANoteStatesThatASpaceWasSampled) {
   const IntAxis tile = space.AddAxis("TILE", values);
   const IntAxis work = space.AddAxis("WORK", values);
   space.SetBaseline({{tile, 64}, {work, 1}});
-  KernelDefinition definition("scale");
-  definition
-      .Parameters(
-          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
-      .Space(space)
-      .Grid(Grid::OneD({"N", tile}))
-      .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
   policy_.search.budgets.trials = 1;
-  CompiledByLaunch(definition);
+  CompiledByLaunch(testing::ScaleIn(space, tile));
   const std::vector<std::string> notes = OnlyRecord().notes;
   const auto is_of_sample = [](const std::string& note) {
     return note.find("the space has 1210000 configs, of which the search could try a random sample of 10000") == 0;

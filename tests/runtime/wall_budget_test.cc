@@ -60,15 +60,8 @@ TEST_F(WallBudgetTest, TheTimeOfEnumeratingTheSpaceCounts) {
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
     return true;
   });
-  KernelDefinition definition("scale");
-  definition
-      .Parameters(
-          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
-      .Space(space)
-      .Grid(Grid::OneD({"N", tile}))
-      .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
   policy_.search.budgets.wall = Budgets::Milliseconds(500);
-  TunedKernel kernel = Create(definition);
+  TunedKernel kernel = Create(testing::ScaleIn(space, tile));
   Launch(kernel, 1000);
   EXPECT_EQ(OnlyRecord().SearchedText(), "searched 1 of 2");
   EXPECT_GE(OnlyRecord().cost.wall_seconds, 0.5);

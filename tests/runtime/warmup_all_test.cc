@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/deadline.h"
 #include "runtime/compile_ahead.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_run.h"

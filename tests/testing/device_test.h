@@ -121,6 +121,19 @@ struct ScaleKernel {
   }
 };
 
+/// `scale` with another space, of the axes TILE and WORK. Its source is data, unlike ScaleKernel's.
+inline KernelDefinition ScaleIn(const SearchSpace& space, const IntAxis& tile, const std::string& name = "scale",
+                                const std::string& source = kScaleSource) {
+  KernelDefinition definition(name);
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(space)
+      .Grid(Grid::OneD({"N", tile}))
+      .AddVariant(CpuCpp(source, "scale"));
+  return definition;
+}
+
 /// ScaleKernel without axes, for tests of many keys: each is tuned at once.
 inline KernelDefinition ScaleOfOneConfig() {
   KernelDefinition definition("scale");

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -96,13 +97,10 @@ Status CheckStoreOutput(const std::string& output, const std::vector<std::string
   const std::string place = PlaceOf(output);
   if (!IsStore(place)) {
     // SQLite would apply a log that was left here to the new store.
-    for (const char* suffix : {"-wal", "-shm"}) {
-      struct stat info {};
-      if (lstat((place + suffix).c_str(), &info) != 0) continue;
-      return FailedPreconditionError(absl::StrCat("cannot write ", output, ": ", place, suffix,
-                                                  " of another database exists; remove it, or write to another file"));
-    }
-    return Status();
+    const std::optional<std::string> log = LogOf(place);
+    if (!log) return Status();
+    return FailedPreconditionError(absl::StrCat("cannot write ", output, ": ", *log,
+                                                " of another database exists; remove it, or write to another file"));
   }
   if (!kernel.empty()) TUNEONCE_RETURN_IF_ERROR(CheckOnlyHas(kernel, place, output));
   const Status folded = FoldLog(place);

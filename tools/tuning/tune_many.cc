@@ -176,8 +176,7 @@ class ManyRun {
       const std::int64_t num_here = kernel.counters().now.pending_keys;
       is_over.push_back(false);
       if (num_here == 0) continue;
-      const double share = static_cast<double>(num_here) / static_cast<double>(num_left);
-      TUNEONCE_ASSIGN_OR_RETURN(is_over.back(), ContinueOf(kernel, share));
+      TUNEONCE_ASSIGN_OR_RETURN(is_over.back(), ContinueOf(kernel, num_here, num_left));
       num_left -= num_here;
     }
     for (const WarmedKey& key : warmed) {
@@ -200,16 +199,15 @@ class ManyRun {
     return Status();
   }
 
-  /// Continues the searches of one kernel within this share of the rest of the budget. Returns whether that share was
-  /// used up.
-  Result<bool> ContinueOf(TunedKernel& kernel, double share) {
+  /// Continues the searches of `num_here` keys of one kernel within their share of the rest of the budget, which is for
+  /// `num_left` keys. Returns whether that share was used up.
+  Result<bool> ContinueOf(TunedKernel& kernel, std::int64_t num_here, std::int64_t num_left) {
     if (!end_) {
       TUNEONCE_RETURN_IF_ERROR(kernel.TunePending(stream_));
       return false;
     }
     const Clock::time_point now = Clock::now();
-    const Clock::duration left = std::max(*end_ - now, Clock::duration(0));
-    const Clock::time_point end = now + std::chrono::duration_cast<Clock::duration>(share * left);
+    const Clock::time_point end = now + num_here * ShareOf(*end_ - now, static_cast<std::size_t>(num_left));
     TUNEONCE_RETURN_IF_ERROR(TunedKernelOn::TunePending(&kernel, stream_, end));
     return Clock::now() >= end;
   }
