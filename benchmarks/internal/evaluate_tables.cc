@@ -1,9 +1,10 @@
 // Evaluates predictions and dispatch on a table that record_table wrote.
 //
-//   evaluate_tables --table T.csv --bundle FOLDER --leave-out N,K [--json]
+//   evaluate_tables --table T.csv... --bundle FOLDER (--leave-out N,K | --unseen U.csv) [--json]
 //
-// The shapes are grouped by their extents of the dims of --leave-out. Each group is left out in turn, and what the
-// other shapes know predicts its shapes. A fraction is the best time at a shape divided by the time of what was
+// The shapes of the tables, which have the same configs, are grouped by their extents of the dims of --leave-out. Each
+// group is left out in turn, and what the other shapes know predicts its shapes. With --unseen, the shapes of that
+// table are predicted by all of the others. A fraction is the best time at a shape divided by the time of what was
 // selected:
 //
 // - first: the config that ConfigPredictor ranks first; top8: the best of the first eight;
@@ -19,6 +20,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +28,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/callback.h"
+#include "cuda/driver_api.h"
+#include "launch/assumption.h"
+#include "launch/call_binder.h"
 #include "records/config_dispatch.h"
+#include "runtime/warmup_inputs.h"
 #include "search/config_predictor.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
@@ -38,9 +44,10 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 struct Arguments {
-  std::string table;
+  std::vector<std::string> tables;
   std::string bundle;
   std::string leave_out;
+  std::string unseen;
   bool json = false;
 };
 
@@ -93,6 +100,30 @@ Result<Dims> DimsOf(const KernelDefinition& definition, const Bundle::Example& e
   return dims;
 }
 
+/// Returns which of the target's variants dense tensors at these dims may run, as bits.
+Result<std::uint64_t> VariantsAt(const KernelDefinition& definition, const Bundle::Example& example,
+                                 const Target& target, const Dims& dims) {
+  InputShape shape;
+  shape.dims = dims;
+  for (const Parameter& parameter : definition.parameters()) {
+    const auto dtype = example.dtypes.find(parameter.name);
+    shape.dtypes.push_back(dtype == example.dtypes.end() ? DType::kAny : dtype->second);
+  }
+  const DriverApi no_driver(DriverTable{}, "", /*is_cpu_device=*/true);  // Arguments without memory use none.
+  TUNEONCE_ASSIGN_OR_RETURN(
+      const WarmupInputs inputs,
+      WarmupInputs::Create(definition, shape, StreamView(no_driver, nullptr), WarmupInputs::Use::kKey));
+  BoundCall call;
+  TUNEONCE_RETURN_IF_ERROR(CallBinder(definition).Bind(inputs.arguments().data(), inputs.arguments().size(), &call));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<const Variant*> variants, definition.VariantsFor(target));
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    TUNEONCE_ASSIGN_OR_RETURN(const AssumptionChecks checks, AssumptionChecks::Create(definition, *variants[i]));
+    if (checks.Hold(call)) bits |= std::uint64_t{1} << i;
+  }
+  return bits;
+}
+
 Result<Table> ReadTable(const std::string& path, const Bundle& bundle) {
   std::ifstream file(path);
   Table table;
@@ -106,7 +137,9 @@ Result<Table> ReadTable(const std::string& path, const Bundle& bundle) {
   const std::vector<std::string> columns = absl::StrSplit(header, ',');
   for (std::size_t i = num_axes; i < columns.size(); ++i) {
     TUNEONCE_ASSIGN_OR_RETURN(Dims dims, DimsOf(bundle.definition(), bundle.example(), columns[i]));
-    table.shapes.push_back({dims, std::vector<double>(table.configs.size(), 0)});
+    TUNEONCE_ASSIGN_OR_RETURN(const std::uint64_t variants,
+                              VariantsAt(bundle.definition(), bundle.example(), table.target, dims));
+    table.shapes.push_back({dims, std::vector<double>(table.configs.size(), 0), variants});
   }
   for (std::string line; std::getline(file, line);) {
     const std::vector<std::string> cells = absl::StrSplit(line, ',');
@@ -140,18 +173,27 @@ std::vector<std::int64_t> ExtentsOf(const Dims& dims) {
   return extents;
 }
 
+/// Returns the shapes by their extents of these dims.
+std::vector<std::vector<std::size_t>> GroupsOf(const KernelDefinition& definition, const Table& table,
+                                               const std::vector<std::string>& dims) {
+  std::map<std::vector<std::int64_t>, std::vector<std::size_t>> groups;
+  for (std::size_t shape = 0; shape < table.shapes.size(); ++shape) {
+    std::vector<std::int64_t> extents;
+    for (const std::string& dim : dims) extents.push_back(table.shapes[shape].dims[definition.DimOf(dim)]);
+    groups[extents].push_back(shape);
+  }
+  std::vector<std::vector<std::size_t>> shapes;
+  for (auto& [extents, group] : groups) shapes.push_back(std::move(group));
+  return shapes;
+}
+
 class Evaluation {
  public:
   Evaluation(const KernelDefinition& definition, Table table) : definition_(definition), table_(std::move(table)) {}
 
-  Json Run(const std::vector<std::string>& leave_out) {
-    std::map<std::vector<std::int64_t>, std::vector<std::size_t>> groups;
-    for (std::size_t shape = 0; shape < table_.shapes.size(); ++shape) {
-      std::vector<std::int64_t> group;
-      for (const std::string& dim : leave_out) group.push_back(table_.shapes[shape].dims[definition_.DimOf(dim)]);
-      groups[group].push_back(shape);
-    }
-    for (const auto& [group, shapes] : groups) LeaveOut(shapes);
+  /// Leaves each of the groups of shapes out in turn.
+  Json Run(const std::vector<std::vector<std::size_t>>& groups) {
+    for (const std::vector<std::size_t>& shapes : groups) LeaveOut(shapes);
     Json json = {{"table", table_.title},
                  {"shapes", table_.shapes.size()},
                  {"configs", table_.configs.size()},
@@ -160,7 +202,7 @@ class Evaluation {
                  {"top8", top8_.ToJson()},
                  {"nearest", nearest_.ToJson()},
                  {"model_ms", model_ms_ / static_cast<double>(groups.size())},
-                 {"predict_ms", predict_ms_ / static_cast<double>(table_.shapes.size())},
+                 {"predict_ms", predict_ms_ / static_cast<double>(first_.values.size())},
                  {"dispatch", Json::array()}};
     std::vector<std::vector<double>> slowdowns;
     std::vector<std::vector<std::int64_t>> extents;
@@ -212,7 +254,7 @@ class Evaluation {
       const ConfigPredictor::Shape& unseen = table_.shapes[shape];
       problem.dims = unseen.dims;
       begin = Clock::now();
-      const ConfigPredictor::Prediction prediction = predictor.Predict(problem);
+      const ConfigPredictor::Prediction prediction = predictor.Predict(problem, unseen.variants);
       predict_ms_ += Milliseconds(begin);
       first_.values.push_back(FractionOfBest(unseen, prediction.ranking, 1));
       top8_.values.push_back(FractionOfBest(unseen, prediction.ranking, 8));
@@ -279,18 +321,36 @@ int main(int argc, char** argv) {
   using namespace tuneonce;
   CLI::App app("Evaluate predictions and dispatch on a table of record_table");
   Arguments arguments;
-  app.add_option("--table", arguments.table, "The table")->required();
+  app.add_option("--table", arguments.tables, "Tables of the same configs")->required();
   app.add_option("--bundle", arguments.bundle, "The bundle whose configs it has")->required();
-  app.add_option("--leave-out", arguments.leave_out, "Dims whose values make a group of shapes, such as N,K")
-      ->required();
+  CLI::Option_group* left_out = app.add_option_group("left out");
+  left_out->add_option("--leave-out", arguments.leave_out, "Dims whose values make a group of shapes, such as N,K");
+  left_out->add_option("--unseen", arguments.unseen, "Another table of these configs, whose shapes are predicted");
+  left_out->require_option(1);
   app.add_flag("--json", arguments.json, "Print JSON instead of text");
   CLI11_PARSE(app, argc, argv);
   auto run = [&]() -> Result<Json> {
     TUNEONCE_ASSIGN_OR_RETURN(const Bundle bundle, Bundle::Load(arguments.bundle));
-    TUNEONCE_ASSIGN_OR_RETURN(Table table, ReadTable(arguments.table, bundle));
-    return CallUser("a function of kernel '" + bundle.definition().name() + "', which has no scalars here,", [&] {
-      return Evaluation(bundle.definition(), std::move(table)).Run(absl::StrSplit(arguments.leave_out, ','));
-    });
+    TUNEONCE_ASSIGN_OR_RETURN(Table table, ReadTable(arguments.tables.front(), bundle));
+    // Returns the places of the added shapes.
+    auto add = [&](const std::string& path) -> Result<std::vector<std::size_t>> {
+      TUNEONCE_ASSIGN_OR_RETURN(const Table other, ReadTable(path, bundle));
+      std::vector<std::size_t> places(other.shapes.size());
+      std::iota(places.begin(), places.end(), table.shapes.size());
+      table.shapes.insert(table.shapes.end(), other.shapes.begin(), other.shapes.end());
+      return places;
+    };
+    for (std::size_t i = 1; i < arguments.tables.size(); ++i)
+      TUNEONCE_RETURN_IF_ERROR(add(arguments.tables[i]).status());
+    std::vector<std::vector<std::size_t>> groups;
+    if (arguments.unseen.empty()) {
+      groups = GroupsOf(bundle.definition(), table, absl::StrSplit(arguments.leave_out, ','));
+    } else {
+      TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::size_t> unseen, add(arguments.unseen));
+      groups.push_back(std::move(unseen));
+    }
+    return CallUser("a function of kernel '" + bundle.definition().name() + "', which has no scalars here,",
+                    [&] { return Evaluation(bundle.definition(), std::move(table)).Run(groups); });
   };
   const Result<Json> json = run();
   if (!json.ok()) {

@@ -22,9 +22,16 @@ constexpr std::size_t kMostAsked = 32;
 /// The selected config of a record counts as at least this much faster than the others, so that it is ranked first.
 constexpr double kSelectedOverOthers = 0.999;
 
-/// Returns the words of a key without those of dims, which differ between the keys that a model is made of.
-std::vector<std::uint64_t> WordsWithoutDims(const KernelDefinition& definition, const TuningKey& key) {
+/// Returns what a key adds to the definition's words: the variants that it excludes (KeyInStore). 0: none.
+std::uint64_t LeftOutWord(const KernelDefinition& definition, const TuningKey& key) {
+  return key.key_words.size() > definition.key().size() ? key.key_words.back() : 0;
+}
+
+/// Returns the words of a key without those of dims and of excluded variants, which differ between the keys that a
+/// model is made of.
+std::vector<std::uint64_t> SharedWords(const KernelDefinition& definition, const TuningKey& key) {
   std::vector<std::uint64_t> words = key.key_words;
+  words.resize(std::min(words.size(), definition.key().size()));
   for (std::size_t i = 0; i < definition.key().size() && i < words.size(); ++i) {
     if (definition.key()[i].kind == KeyPart::Kind::kDim) words[i] = 0;
   }
@@ -103,10 +110,11 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
   model->num_new_records = num_new_records_;  // Before the store is read, which may get more meanwhile.
   Result<std::vector<TuningRecord>> records = to_.policy.store->List();
   if (!records.ok()) return model;  // The lookup of the key has logged a warning.
-  const std::vector<std::uint64_t> words = WordsWithoutDims(definition, in_store.key);
+  const std::vector<std::uint64_t> words = SharedWords(definition, in_store.key);
+  const std::uint64_t left_out = LeftOutWord(definition, in_store.key);
   auto is_other = [&](const TuningRecord& record) {
     return record.key.kernel_fingerprint != in_store.key.kernel_fingerprint || !record.key.SameDevice(in_store.key) ||
-           record.is_imported() || WordsWithoutDims(definition, record.key) != words;
+           record.is_imported() || SharedWords(definition, record.key) != words;
   };
   records->erase(std::remove_if(records->begin(), records->end(), is_other), records->end());
   std::map<std::string, std::size_t> place_of;
@@ -127,9 +135,11 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
   for (const TuningRecord& record : *records) {
     ConfigPredictor::Shape shape;
     shape.dims = DimsOf(definition, record.key, problem.dims);
+    shape.variants = LeftOutWord(definition, record.key);
     BoundCall there = question.request.call.call();
     there.problem.dims = shape.dims;
-    const bool is_trusted = record.verification.Covers(in_store.demanded) && in_store.HasBaseline(record, there) &&
+    const bool is_trusted = shape.variants == left_out && record.verification.Covers(in_store.demanded) &&
+                            in_store.HasBaseline(record, there) &&
                             record.key.driver_version == in_store.key.driver_version;
     auto add = [&](const CandidateOutcome& outcome, double time_us) {
       const std::optional<std::size_t> config = place(outcome.config);
@@ -168,7 +178,8 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
 }
 
 std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::ModelFor(const ConfigQuestion& question) const {
-  std::vector<std::uint64_t> words = WordsWithoutDims(*to_.definition, question.key.key);
+  std::vector<std::uint64_t> words = SharedWords(*to_.definition, question.key.key);
+  words.push_back(LeftOutWord(*to_.definition, question.key.key));
   words.push_back(question.key.space);
   std::shared_ptr<const Model> model;
   {
@@ -199,8 +210,10 @@ std::optional<FoundConfig> PredictedConfigs::Propose(const ConfigQuestion& quest
   if (model == nullptr) return std::nullopt;
   const KernelDefinition& definition = *to_.definition;
   const BoundCall& call = question.request.call.call();
-  Result<ConfigPredictor::Prediction> made = CallUser("a geometry function of kernel '" + definition.name() + "'",
-                                                      [&] { return model->predictor->Predict(call.problem); });
+  const std::uint64_t left_out = LeftOutWord(definition, question.key.key);
+  Result<ConfigPredictor::Prediction> made = CallUser("a geometry function of kernel '" + definition.name() + "'", [&] {
+    return model->predictor->Predict(call.problem, left_out);
+  });
   if (!made.ok()) return std::nullopt;
   const ExtentClasses classes(definition.space().StructuralNumbers());
   const bool is_exact = definition.DimsUndecidedByKey().empty();

@@ -62,7 +62,8 @@ class PredictedConfigs : public ConfigProvider {
   bool IsVerifiedCode(const ConfigQuestion& question, const Config& config,
                       const std::vector<Verified>& verified) const;
 
-  /// Returns the model of the question's kernel, device, dtypes and scalars. Null if no record can be used.
+  /// Returns the model of the question's kernel, device, dtypes and scalars, in which code counts as verified if the
+  /// question's key excludes the same variants. Null if no record can be used.
   std::shared_ptr<const Model> ModelFor(const ConfigQuestion& question) const;
   std::shared_ptr<const Model> MakeModel(const ConfigQuestion& question) const;
 
@@ -71,7 +72,7 @@ class PredictedConfigs : public ConfigProvider {
   SearchedConfigs& searched_;
   std::atomic<std::int64_t> num_new_records_{0};
   mutable Mutex mutex_;
-  /// By the words of a key without its dims, and the device's.
+  /// By the words of a key without its dims, the variants that it excludes, and the device's configs.
   mutable std::map<std::vector<std::uint64_t>, std::shared_ptr<const Model>> models_ TUNEONCE_GUARDED_BY(mutex_);
 };
 

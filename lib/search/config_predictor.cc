@@ -22,24 +22,24 @@ constexpr float kNoSlowdown = -1;
 constexpr std::size_t kFastestOfShape = 16;
 constexpr std::size_t kMostRanked = 32;
 constexpr std::size_t kNearShapes = 16;
-/// The most shapes that a prediction is made of. A prediction's time grows with the third power of this.
-constexpr std::size_t kMostPoints = 32;
+/// The most shapes that the model is made of. The time to make it grows with the third power of this.
+constexpr std::size_t kMostPoints = 192;
 
 /// The slowdown that is expected where nothing is known, for each octave of work more than the least (PriorsFor), and
 /// the standard deviation of measured ones.
 constexpr float kPriorSlowdown = 1;
-constexpr float kPriorOfWork = 0.2F;
-constexpr float kNoise = 0.1F;
+constexpr float kPriorOfWork = 0.25F;
+constexpr float kNoise = 0.115F;
 
-// Inverse lengths of the kernel. They were chosen on benchmarks/results/tables. Logarithms are binary ones.
-constexpr double kOfExtents = 0.053;
-constexpr double kOfZeroBits = 0.106;
-constexpr double kOfBlocks = 0.106;
-constexpr double kOfWaves = 0.212;
-constexpr double kOfDoubleWaves = 0.141;
-constexpr double kOfPadding = 0.177;
-constexpr double kOfSteps = 0.424;
-constexpr double kOfStepPadding = 0.085;
+// Inverse lengths of the kernel. They were chosen on benchmarks/results/tables, as were the constants above and the
+// exponent of Covariance. Logarithms are binary ones.
+constexpr double kOfExtents = 0.07;
+constexpr double kOfZeroBits = 0.05;
+constexpr double kOfBlocks = 0.1;
+constexpr double kOfWaves = 0.42;
+constexpr double kOfDoubleWaves = 0.38;
+constexpr double kOfSteps = 1.1;
+constexpr double kOfStepPadding = 0.2;
 constexpr int kMostZeroBits = 4;  // Alignment by more than 16 elements makes no difference.
 
 double Log2(double value) { return value > 0 ? std::log2(value) : 0; }
@@ -82,8 +82,8 @@ float SquaredDistance(const std::vector<float>& a, const std::vector<float>& b) 
 }
 
 /// Returns the covariance of slowdowns at two points: a part that all of a config's slowdowns share, and a part that
-/// falls with the distance.
-float Covariance(float squared_distance) { return 1 + 1 / (1 + squared_distance); }
+/// falls with the distance, by the eighth root.
+float Covariance(float squared_distance) { return 1 + 2 / std::sqrt(std::sqrt(std::sqrt(1 + squared_distance))); }
 
 /// Replaces `*b` by the solution x of A x = b. `*a`: the lower triangle of the positive definite A, row by row, n by n,
 /// which becomes its Cholesky factor.
@@ -125,7 +125,7 @@ ConfigPredictor::ConfigPredictor(const KernelDefinition& definition, const Probl
   Problem problem = like;
   for (const Shape& shape : shapes_) {
     slowdowns_.push_back(SlowdownsOf(shape));
-    shared_.push_back(SharedNumbers(shape.dims));
+    places_.push_back(PlaceOf(shape.dims, shape.variants));
     problem.dims = shape.dims;
     const std::vector<double> blocks = BlocksAt(problem);
     priors_.push_back(PriorsFor(blocks, problem));
@@ -133,7 +133,11 @@ ConfigPredictor::ConfigPredictor(const KernelDefinition& definition, const Probl
     for (std::size_t config = 0; config < configs_.size(); ++config) {
       numbers.push_back(NumbersOf(config, problem, blocks[config]));
     }
+    fastest_.push_back(FastestAt(slowdowns_.size() - 1));
   }
+  if (shapes_.size() < kFewestShapes) return;
+  points_ = SpreadShapes(kMostPoints);
+  FindWeights();
 }
 
 double ConfigPredictor::BlocksOf(std::size_t config, const Problem& problem) const {
@@ -203,16 +207,20 @@ void ConfigPredictor::FindSteps() {
   }
 }
 
-ConfigPredictor::Numbers ConfigPredictor::SharedNumbers(const Dims& dims) {
-  Numbers numbers;
+ConfigPredictor::Place ConfigPredictor::PlaceOf(const Dims& dims, std::uint64_t variants) {
+  Place place{variants, {}};
   for (int dim = 0; dim < dims.count(); ++dim) {
     const std::int64_t extent = dims[Dim{dim}];
     int zero_bits = 0;
     while (zero_bits < kMostZeroBits && (extent >> zero_bits) % 2 == 0) ++zero_bits;
-    numbers.push_back(static_cast<float>(kOfExtents * Log2(static_cast<double>(extent))));
-    numbers.push_back(static_cast<float>(kOfZeroBits * zero_bits));
+    place.numbers.push_back(static_cast<float>(kOfExtents * Log2(static_cast<double>(extent))));
+    place.numbers.push_back(static_cast<float>(kOfZeroBits * zero_bits));
   }
-  return numbers;
+  return place;
+}
+
+float ConfigPredictor::Place::DistanceTo(const Place& other) const {
+  return variants == other.variants ? SquaredDistance(numbers, other.numbers) : std::numeric_limits<float>::infinity();
 }
 
 ConfigPredictor::Numbers ConfigPredictor::NumbersOf(std::size_t config, const Problem& problem, double blocks) const {
@@ -223,11 +231,10 @@ ConfigPredictor::Numbers ConfigPredictor::NumbersOf(std::size_t config, const Pr
   add(kOfWaves * Log2(std::ceil(waves)));
   add(kOfDoubleWaves * Log2(std::ceil(waves / 2)));
   for (int dim = 0; dim < problem.dims.count(); ++dim) {
-    const double tile = tiles_[config][static_cast<std::size_t>(dim)];
+    const bool is_tiled = tiles_[config][static_cast<std::size_t>(dim)] > 0;
     const auto extent = static_cast<double>(problem.dims[Dim{dim}]);
-    add(tile > 0 ? kOfPadding * Excess(extent, tile) : 0);
     for (double step : steps_[config]) {
-      const bool is_step = tile == 0 && step > 1;
+      const bool is_step = !is_tiled && step > 1;
       add(is_step && extent > step ? kOfSteps : 0);
       add(is_step ? kOfStepPadding * Excess(extent, step) : 0);
     }
@@ -235,9 +242,11 @@ ConfigPredictor::Numbers ConfigPredictor::NumbersOf(std::size_t config, const Pr
   return numbers;
 }
 
-std::vector<std::size_t> ConfigPredictor::ByDistance(const Numbers& shared) const {
-  std::vector<float> distances;
-  for (const Numbers& of_shape : shared_) distances.push_back(SquaredDistance(of_shape, shared));
+std::vector<std::size_t> ConfigPredictor::ByDistance(const Place& place) const {
+  std::vector<std::pair<bool, float>> distances;  // Those that run other variants are last.
+  for (const Place& each : places_) {
+    distances.emplace_back(each.variants != place.variants, SquaredDistance(each.numbers, place.numbers));
+  }
   std::vector<std::size_t> order(shapes_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -245,19 +254,23 @@ std::vector<std::size_t> ConfigPredictor::ByDistance(const Numbers& shared) cons
   return order;
 }
 
-std::vector<std::size_t> ConfigPredictor::FastAt(const std::vector<std::size_t>& near) const {
+std::vector<std::size_t> ConfigPredictor::FastestAt(std::size_t shape) const {
+  const std::vector<float>& slowdowns = slowdowns_[shape];
+  std::vector<std::size_t> fastest;
+  for (std::size_t config = 0; config < configs_.size(); ++config) {
+    if (slowdowns[config] != kNoSlowdown && slowdowns[config] < kSlowdownCap) fastest.push_back(config);
+  }
+  std::stable_sort(fastest.begin(), fastest.end(),
+                   [&](std::size_t a, std::size_t b) { return slowdowns[a] < slowdowns[b]; });
+  if (fastest.size() > kFastestOfShape) fastest.resize(kFastestOfShape);
+  return fastest;
+}
+
+std::vector<std::size_t> ConfigPredictor::FastestNear(const std::vector<std::size_t>& near) const {
   std::vector<std::size_t> found;
   std::vector<bool> is_found(configs_.size());
   for (std::size_t i = 0; i < std::min(kNearShapes, near.size()); ++i) {
-    const std::vector<float>& slowdowns = slowdowns_[near[i]];
-    std::vector<std::size_t> fast;
-    for (std::size_t config = 0; config < configs_.size(); ++config) {
-      if (slowdowns[config] != kNoSlowdown && slowdowns[config] < kSlowdownCap) fast.push_back(config);
-    }
-    std::stable_sort(fast.begin(), fast.end(),
-                     [&](std::size_t a, std::size_t b) { return slowdowns[a] < slowdowns[b]; });
-    if (fast.size() > kFastestOfShape) fast.resize(kFastestOfShape);
-    for (std::size_t config : fast) {
+    for (std::size_t config : fastest_[near[i]]) {
       if (is_found[config] || found.size() == kMostRanked) continue;
       found.push_back(config);
       is_found[config] = true;
@@ -266,59 +279,85 @@ std::vector<std::size_t> ConfigPredictor::FastAt(const std::vector<std::size_t>&
   return found;
 }
 
-std::vector<float> ConfigPredictor::SlowdownsAt(const Problem& problem, const Numbers& shared,
-                                                const std::vector<std::size_t>& near,
-                                                const std::vector<std::size_t>& configs) const {
-  // By near shape: the shared part of its squared distances to the shapes before it and to itself, then to `shared`.
+std::vector<std::size_t> ConfigPredictor::SpreadShapes(std::size_t most) const {
+  std::vector<std::size_t> spread;
+  std::vector<float> distances(shapes_.size(), std::numeric_limits<float>::infinity());  // To the nearest of `spread`.
+  while (spread.size() < std::min(most, shapes_.size())) {
+    const auto farthest = std::max_element(distances.begin(), distances.end());
+    spread.push_back(static_cast<std::size_t>(farthest - distances.begin()));
+    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+      distances[shape] = std::min(distances[shape], places_[shape].DistanceTo(places_[spread.back()]));
+    }
+    *farthest = -1;
+  }
+  return spread;
+}
+
+void ConfigPredictor::FindWeights() {
+  std::vector<bool> may_be_ranked(configs_.size());
+  for (const std::vector<std::size_t>& fastest : fastest_) {
+    for (std::size_t config : fastest) may_be_ranked[config] = true;
+  }
+  // By point: the shared part of its squared distances to the points before it and to itself.
   std::vector<std::vector<float>> distances;
-  for (std::size_t shape : near) {
+  for (std::size_t point : points_) {
     std::vector<float>& row = distances.emplace_back();
     for (std::size_t i = 0; i < distances.size(); ++i) {
-      row.push_back(SquaredDistance(shared_[shape], shared_[near[i]]));
+      row.push_back(places_[point].DistanceTo(places_[points_[i]]));
     }
-    row.push_back(SquaredDistance(shared_[shape], shared));
   }
-  const std::vector<double> blocks = BlocksAt(problem);
-  const std::vector<float> priors = PriorsFor(blocks, problem);
-  std::vector<float> slowdowns;
-  for (std::size_t config : configs) {
-    std::vector<std::size_t> known;  // Indices in `near`.
-    for (std::size_t i = 0; i < near.size(); ++i) {
-      if (slowdowns_[near[i]][config] != kNoSlowdown) known.push_back(i);
+  weights_.resize(configs_.size());
+  for (std::size_t config = 0; config < configs_.size(); ++config) {
+    if (!may_be_ranked[config]) continue;
+    std::vector<std::size_t> known;  // Indices in `points_`.
+    std::vector<float> residuals;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const float slowdown = slowdowns_[points_[i]][config];
+      if (slowdown == kNoSlowdown) continue;
+      known.push_back(i);
+      residuals.push_back(slowdown - priors_[points_[i]][config]);
     }
-    auto numbers = [&](std::size_t i) -> const Numbers& { return numbers_[near[known[i]]][config]; };
     const std::size_t n = known.size();
-    std::vector<float> covariances(n * n), weights(n);
+    auto numbers = [&](std::size_t i) -> const Numbers& { return numbers_[points_[known[i]]][config]; };
+    std::vector<float> covariances(n * n);
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
         const float distance = distances[known[i]][known[j]] + SquaredDistance(numbers(i), numbers(j));
         covariances[i * n + j] = Covariance(distance) + (i == j ? kNoise * kNoise : 0);
       }
-      weights[i] = slowdowns_[near[known[i]]][config] - priors_[near[known[i]]][config];
     }
-    Solve(&covariances, &weights);
+    Solve(&covariances, &residuals);
+    weights_[config].resize(points_.size());
+    for (std::size_t i = 0; i < n; ++i) weights_[config][known[i]] = residuals[i];
+  }
+}
+
+std::vector<float> ConfigPredictor::SlowdownsAt(const Problem& problem, const Place& place,
+                                                const std::vector<std::size_t>& configs) const {
+  std::vector<float> distances;
+  for (std::size_t point : points_) distances.push_back(places_[point].DistanceTo(place));
+  const std::vector<double> blocks = BlocksAt(problem);
+  std::vector<float> slowdowns = PriorsFor(blocks, problem);
+  for (std::size_t config : configs) {
     const Numbers here = NumbersOf(config, problem, blocks[config]);
-    float slowdown = priors[config];
-    for (std::size_t i = 0; i < n; ++i) {
-      slowdown += weights[i] * Covariance(distances[known[i]].back() + SquaredDistance(numbers(i), here));
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const float weight = weights_[config][i];
+      if (weight == 0) continue;  // The config was not measured there.
+      slowdowns[config] += weight * Covariance(distances[i] + SquaredDistance(numbers_[points_[i]][config], here));
     }
-    slowdowns.push_back(slowdown);
   }
   return slowdowns;
 }
 
-ConfigPredictor::Prediction ConfigPredictor::Predict(const Problem& problem) const {
-  const Numbers shared = SharedNumbers(problem.dims);
-  std::vector<std::size_t> near = ByDistance(shared);
+ConfigPredictor::Prediction ConfigPredictor::Predict(const Problem& problem, std::uint64_t variants) const {
+  const Place place = PlaceOf(problem.dims, variants);
+  const std::vector<std::size_t> near = ByDistance(place);
   Prediction prediction;
   prediction.nearest = near.front();
-  prediction.ranking = FastAt(near);
-  prediction.is_by_model = shapes_.size() >= kFewestShapes;
+  prediction.ranking = FastestNear(near);
+  prediction.is_by_model = !weights_.empty();
   if (!prediction.is_by_model || prediction.ranking.empty()) return prediction;
-  near.resize(std::min(near.size(), kMostPoints));
-  const std::vector<float> expected = SlowdownsAt(problem, shared, near, prediction.ranking);
-  std::vector<float> slowdowns(configs_.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) slowdowns[prediction.ranking[i]] = expected[i];
+  const std::vector<float> slowdowns = SlowdownsAt(problem, place, prediction.ranking);
   std::stable_sort(prediction.ranking.begin(), prediction.ranking.end(),
                    [&](std::size_t a, std::size_t b) { return slowdowns[a] < slowdowns[b]; });
   prediction.slowdown = std::exp2(static_cast<double>(std::max(0.0F, slowdowns[prediction.ranking.front()])));

@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_CONFIG_PREDICTOR_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "tuneonce/config.h"
@@ -13,26 +14,30 @@ inline namespace v0 {
 /// Ranks a kernel's configs for dims at which none was measured, by the times of its configs at other dims.
 ///
 /// What is predicted is a config's slowdown, the logarithm of its time divided by the best time at the same dims, which
-/// does not depend on the size of the problem. Each config has a Gaussian process of its own over the nearest measured
-/// dims, with a rational quadratic kernel (Rasmussen and Williams 2006, equation 4.19). Points are near to each other
-/// if these numbers are:
+/// does not depend on the size of the problem. Each config has a Gaussian process of its own over the measured dims,
+/// with a rational quadratic kernel (Rasmussen and Williams 2006, equation 4.19, with an alpha of 1/8). Points are near
+/// to each other if these numbers are:
 ///
-/// - the logarithms of the extents, and their trailing zero bits, which decide alignment;
+/// - the logarithms of the extents, and their trailing zero bits, which tell alignment;
 /// - the logarithms of the blocks of the grid, and of the waves in which multiprocessors run them, one block or two at
 ///   a time;
-/// - for each dim that the grid divides into tiles, how much the last tile exceeds the dim;
-/// - for each other dim and structural axis, whether one step of that extent covers the dim, and how much the last step
-///   exceeds it.
+/// - for each dim that the grid does not divide and each structural axis, whether one step of that extent covers the
+///   dim, and how much the last step exceeds it.
+///
+/// Dims that may run other variants run other code, and are as far as can be: they only tell how fast a config is in
+/// general.
 ///
 /// Far from what was measured, a config is expected to be the slower, the larger the part of its grid is that the
-/// busiest multiprocessor computes. Nothing is fitted in advance, so that a predictor is made in milliseconds. With too
-/// few measured dims for a model, the configs are ranked as at the nearest ones. Thread rule: immutable.
+/// busiest multiprocessor computes. No constant is fitted to a kernel's own times. With too few measured dims for a
+/// model, the configs are ranked as at the nearest ones. Thread rule: immutable.
 class ConfigPredictor {
  public:
   /// What was measured at some dims.
   struct Shape {
     Dims dims;
     std::vector<double> times_us;  ///< By config. 0: it was not measured. Infinity: it failed.
+    /// Identifies the variants that launches at these dims may run.
+    std::uint64_t variants = 0;
   };
   struct Prediction {
     /// Configs, the one expected to be the fastest first. Only configs that were among the fastest somewhere near.
@@ -49,8 +54,8 @@ class ConfigPredictor {
   ConfigPredictor(const KernelDefinition& definition, const Problem& like, std::vector<Config> configs,
                   std::vector<Shape> shapes);
 
-  /// REQUIRES: the target, dtypes and scalars are those of `like`.
-  Prediction Predict(const Problem& problem) const;
+  /// `variants`: Shape::variants of the launch. REQUIRES: the target, dtypes and scalars are those of `like`.
+  Prediction Predict(const Problem& problem, std::uint64_t variants) const;
   const std::vector<Config>& configs() const { return configs_; }
   const std::vector<Shape>& shapes() const { return shapes_; }
 
@@ -71,29 +76,47 @@ class ConfigPredictor {
   /// computes, a tile at least. They are equal if configs divide other dims, as the blocks of one then may compute
   /// several tiles.
   std::vector<float> PriorsFor(const std::vector<double>& blocks, const Problem& problem) const;
-  /// Returns the coordinates that are the same for all configs.
-  static Numbers SharedNumbers(const Dims& dims);
+  /// The coordinates that are the same for all configs.
+  struct Place {
+    std::uint64_t variants = 0;
+    Numbers numbers;
+
+    /// Returns the squared distance. Infinity: other variants.
+    float DistanceTo(const Place& other) const;
+  };
+  static Place PlaceOf(const Dims& dims, std::uint64_t variants);
   /// Returns the coordinates as a config, with a grid of so many blocks, sees the problem's dims.
   Numbers NumbersOf(std::size_t config, const Problem& problem, double blocks) const;
   /// Returns the indices of the shapes, the nearest one first.
-  std::vector<std::size_t> ByDistance(const Numbers& shared) const;
+  std::vector<std::size_t> ByDistance(const Place& place) const;
+  /// Returns the fastest configs of a shape, in their order.
+  std::vector<std::size_t> FastestAt(std::size_t shape) const;
   /// Returns the configs that were among the fastest at the first of the shapes `near`, in the order in which they are
   /// found.
-  std::vector<std::size_t> FastAt(const std::vector<std::size_t>& near) const;
-  /// Returns the expected slowdowns of `configs`, by the shapes `near`.
-  std::vector<float> SlowdownsAt(const Problem& problem, const Numbers& shared, const std::vector<std::size_t>& near,
+  std::vector<std::size_t> FastestNear(const std::vector<std::size_t>& near) const;
+  /// Returns at most `most` shapes, each of which is the farthest from those before it.
+  std::vector<std::size_t> SpreadShapes(std::size_t most) const;
+  /// Sets weights_.
+  void FindWeights();
+  /// Returns expected slowdowns by config, which take measurements into account for `configs` alone.
+  std::vector<float> SlowdownsAt(const Problem& problem, const Place& place,
                                  const std::vector<std::size_t>& configs) const;
 
   const std::vector<Config> configs_;
   const std::vector<Shape> shapes_;
-  std::vector<std::vector<float>> priors_;     // By shape, then by config: PriorsFor.
-  std::vector<std::vector<float>> slowdowns_;  // By shape, then by config. Negative: it was not measured.
-  std::vector<const Variant*> variants_;       // By config: whose geometry it has. May be null.
-  std::vector<std::vector<double>> tiles_;     // By config, then by dim: the extent of a tile. 0: not tiled.
-  bool tiles_the_same_dims_ = false;           // The grids of all configs divide the same dims, at least one.
-  std::vector<std::vector<double>> steps_;     // By config: values of axes that may be extents of steps of a loop.
-  std::vector<Numbers> shared_;                // By shape: SharedNumbers.
-  std::vector<std::vector<Numbers>> numbers_;  // By shape, then by config: NumbersOf.
+  std::vector<std::vector<float>> priors_;         // By shape, then by config: PriorsFor.
+  std::vector<std::vector<float>> slowdowns_;      // By shape, then by config. Negative: it was not measured.
+  std::vector<const Variant*> variants_;           // By config: whose geometry it has. May be null.
+  std::vector<std::vector<double>> tiles_;         // By config, then by dim: the extent of a tile. 0: not tiled.
+  bool tiles_the_same_dims_ = false;               // The grids of all configs divide the same dims, at least one.
+  std::vector<std::vector<double>> steps_;         // By config: values of axes that may be extents of steps of a loop.
+  std::vector<Place> places_;                      // By shape: PlaceOf.
+  std::vector<std::vector<Numbers>> numbers_;      // By shape, then by config: NumbersOf.
+  std::vector<std::vector<std::size_t>> fastest_;  // By shape: FastestAt.
+  std::vector<std::size_t> points_;                // The shapes that the model is made of.
+  /// By config, then by point: the solution of the Gaussian process. 0: the config was not measured there. Without
+  /// weights: the config is among the fastest nowhere. Empty: there are too few shapes for a model.
+  std::vector<std::vector<float>> weights_;
 };
 
 }  // namespace v0

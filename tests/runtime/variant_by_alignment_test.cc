@@ -284,5 +284,29 @@ TEST_F(VariantByAlignmentTest, AtMost32VariantsArePossible) {
                "kernel 'doubled': the kernel has 33 variants; at most 32 are possible");
 }
 
+TEST_F(VariantByAlignmentTest, APredictionRunsNoCodeThatWasVerifiedForLaunchesOfAnotherVariant) {
+  TunedKernel tuned = Create(Doubled());
+  for (std::int64_t n : {1024, 2048}) EXPECT_EQ(Launch(tuned, n), 101);
+  policy_.on_new_key = AutotunePolicy::OnNewKey::kPredict;
+  policy_.mode = AutotunePolicy::Mode::kTuneDeferred;
+  TunedKernel kernel = Create(Doubled());
+  EXPECT_EQ(Launch(kernel, 1280), 101);
+  EXPECT_EQ(kernel.counters().predictions, 1);
+  EXPECT_LT(Launch(kernel, 1280, /*offset=*/1), 100)
+      << "the fallback: nothing is verified, and nothing may be compared";
+  EXPECT_EQ(kernel.counters().predictions, 1);
+  policy_.mode = AutotunePolicy::Mode::kTuneOnMiss;
+  TunedKernel compares = Create(Doubled());
+  EXPECT_LT(Launch(compares, 1280, /*offset=*/1), 100);
+  EXPECT_EQ(compares.counters().predictions, 1) << "what runs faster for aligned rows is compared with the baseline";
+  EXPECT_EQ(compares.counters().tunes, 0);
+  for (std::int64_t n : {1024, 2048}) EXPECT_LT(Launch(tuned, n, /*offset=*/1), 100);
+  policy_.mode = AutotunePolicy::Mode::kTuneDeferred;
+  TunedKernel verified = Create(Doubled());
+  EXPECT_EQ(Launch(verified, 1280, /*offset=*/1), 2);
+  EXPECT_EQ(Launch(verified, 1280), 101);
+  EXPECT_EQ(verified.counters().predictions, 2);
+}
+
 }  // namespace
 }  // namespace tuneonce

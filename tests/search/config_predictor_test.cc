@@ -71,10 +71,11 @@ class ConfigPredictorTest : public ::testing::Test {
     for (int i = 0; i < count; ++i) shapes.push_back(ShapeAt(Drawn(&random)));
     return shapes;
   }
-  ConfigPredictor::Prediction PredictionAt(const ConfigPredictor& predictor, const Dims& dims) const {
+  ConfigPredictor::Prediction PredictionAt(const ConfigPredictor& predictor, const Dims& dims,
+                                           std::uint64_t variants = 0) const {
     Problem problem = like_;
     problem.dims = dims;
-    return predictor.Predict(problem);
+    return predictor.Predict(problem, variants);
   }
   ConfigPredictor Predictor(std::vector<ConfigPredictor::Shape> shapes) const {
     Problem like = like_;
@@ -168,6 +169,38 @@ TEST_F(ConfigPredictorTest, AlignmentOfAnExtentDecidesLikeItsSize) {
     ASSERT_FALSE(prediction.ranking.empty());
     EXPECT_EQ(is_wide(prediction.ranking.front()), !is_odd(dims)) << columns;
   }
+}
+
+TEST_F(ConfigPredictorTest, DimsThatRunOtherVariantsTellLessThanDistantOnesThatRunTheSame) {
+  // With other variants the half of the configs that is the fastest else takes twice as long.
+  auto is_wide = [&](std::size_t config) { return std::get<std::int64_t>(configs_[config].values()[2]) == 64; };
+  std::vector<ConfigPredictor::Shape> shapes = Shapes(40);
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    shapes[s].variants = s % 2;
+    for (std::size_t config = 0; config < configs_.size(); ++config) {
+      if (is_wide(config)) shapes[s].times_us[config] *= s % 2 == 1 ? 2 : 0.5;
+    }
+  }
+  const ConfigPredictor predictor = Predictor(shapes);
+  for (const ConfigPredictor::Shape& shape : shapes) {
+    const std::uint64_t other = 1 - shape.variants;
+    const ConfigPredictor::Prediction prediction = PredictionAt(predictor, shape.dims, other);
+    ASSERT_FALSE(prediction.ranking.empty());
+    EXPECT_EQ(is_wide(prediction.ranking.front()), other == 0);
+    EXPECT_EQ(shapes[prediction.nearest].variants, other);
+  }
+}
+
+TEST_F(ConfigPredictorTest, AModelOfSomeOfManyShapesPredictsTheOthers) {
+  const ConfigPredictor predictor = Predictor(Shapes(1000));
+  RandomNumbers random(10);
+  double first = 0;
+  constexpr int kUnseen = 40;
+  for (int i = 0; i < kUnseen; ++i) {
+    const Dims dims = Drawn(&random);
+    first += Fraction(PredictionAt(predictor, dims), dims, 1) / kUnseen;
+  }
+  EXPECT_GT(first, 0.95);
 }
 
 TEST_F(ConfigPredictorTest, EqualMeasurementsGiveEqualPredictions) {
