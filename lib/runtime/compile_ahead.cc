@@ -1,7 +1,8 @@
 #include "runtime/compile_ahead.h"
 
 #include <chrono>
-#include <iterator>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/callback.h"
@@ -9,22 +10,32 @@
 namespace tuneonce {
 inline namespace v0 {
 
-void CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs) {
-  if (jobs.empty()) return;
+std::size_t CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs) {
+  const std::size_t key = num_left_.size();
+  num_left_.push_back(jobs.size());
   Jobs& of_runtime = jobs_[runtime];
-  of_runtime.fallbacks.push_back(std::move(jobs.front()));
-  std::move(std::next(jobs.begin()), jobs.end(), std::back_inserter(of_runtime.candidates));
+  for (CompileJob& job : jobs) {
+    std::vector<Job>& list = &job == jobs.data() ? of_runtime.fallbacks : of_runtime.candidates;
+    list.push_back({key, std::move(job)});
+  }
+  return key;
 }
 
 void CompileAhead::Start(const Target& target, const CompileOptions& options) {
   for (auto& [runtime, of_runtime] : jobs_) {
-    std::vector<CompileJob> all = std::move(of_runtime.fallbacks);
-    std::move(of_runtime.candidates.begin(), of_runtime.candidates.end(), std::back_inserter(all));
-    num_jobs_ += static_cast<int>(all.size());
+    std::vector<CompileJob> all;
+    std::vector<std::size_t> keys;
+    for (std::vector<Job>* list : {&of_runtime.fallbacks, &of_runtime.candidates}) {
+      for (Job& each : *list) {
+        all.push_back(std::move(each.job));
+        keys.push_back(each.key);
+      }
+    }
     CompileOptions of_pool = options;
     of_pool.cache = runtime->memory_store();  // Unused, because each job has its own cache.
-    pools_.emplace_back(runtime->compile_slots(), runtime->toolchains(), target, std::move(all), of_pool,
-                        &runtime->trace());
+    pools_.push_back({std::make_unique<CompilePool>(runtime->compile_slots(), runtime->toolchains(), target,
+                                                    std::move(all), of_pool, &runtime->trace()),
+                      std::move(keys)});
   }
   jobs_.clear();
 }
@@ -32,16 +43,24 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
 void CompileAhead::Wait(const ProgressCallback& on_progress) {
   const auto start = std::chrono::steady_clock::now();
   SearchProgress progress;
-  progress.total = num_jobs_;
+  progress.total = static_cast<int>(std::accumulate(num_left_.begin(), num_left_.end(), std::size_t{0}));
   progress.kernel = "all kernels";
-  for (CompilePool& pool : pools_) {
-    while (pool.Next()) {
+  for (Pool& of : pools_) {
+    while (const std::optional<CompiledJob> ended = of.pool->Next()) {
+      --num_left_[of.keys[ended->job]];
       ++progress.done;
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       progress.seconds_left = spent.count() / progress.done * (progress.total - progress.done);
       TellProgress(on_progress, progress);
     }
   }
+}
+
+std::size_t CompileAhead::NumLeft(std::size_t key) {
+  for (Pool& of : pools_) {
+    while (const std::optional<CompiledJob> ended = of.pool->Poll()) --num_left_[of.keys[ended->job]];
+  }
+  return num_left_[key];
 }
 
 }  // namespace v0

@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_LIB_RUNTIME_COMPILE_AHEAD_H_
 #define TUNEONCE_LIB_RUNTIME_COMPILE_AHEAD_H_
 
-#include <list>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <vector>
@@ -20,21 +20,31 @@ inline namespace v0 {
 class CompileAhead {
  public:
   /// Adds the jobs of one key for a Runtime's compilers: the code of its fallback config first, then its candidates.
-  /// The fallback configs of all keys are compiled before all candidates.
-  void Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs);
+  /// The fallback configs of all keys are compiled before all candidates. Returns the key's number.
+  std::size_t Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs);
   /// Starts the jobs that were added since the last Start, with these options for all of them.
   void Start(const Target& target, const CompileOptions& options);
   /// Waits until everything is compiled or the options end it. `on_progress` may be null.
   void Wait(const ProgressCallback& on_progress);
+  /// Returns how many jobs of the key have not ended.
+  std::size_t NumLeft(std::size_t key);
 
  private:
+  struct Job {
+    std::size_t key = 0;
+    CompileJob job;
+  };
   struct Jobs {
-    std::vector<CompileJob> fallbacks;
-    std::vector<CompileJob> candidates;
+    std::vector<Job> fallbacks;
+    std::vector<Job> candidates;
+  };
+  struct Pool {
+    std::unique_ptr<CompilePool> pool;
+    std::vector<std::size_t> keys;  // By job.
   };
   std::map<std::shared_ptr<Runtime>, Jobs> jobs_;
-  std::list<CompilePool> pools_;
-  int num_jobs_ = 0;
+  std::vector<Pool> pools_;
+  std::vector<std::size_t> num_left_;  // By key.
 };
 
 }  // namespace v0

@@ -163,10 +163,12 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
     std::vector<std::uint64_t> words(impl.binder.num_key_words());
     impl.binder.KeyWords(entry.call->call(), words.data());
     // The first key compiles its candidates. The others compile one config, once it is known.
-    if (!shared_.try_emplace({shared, std::move(words)}, &entry).second) return Status();
+    const auto [first, is_first] = shared_.try_emplace({shared, std::move(words)}, &entry);
+    if (!is_first) entry.compiles = first->second->compiles;
+    if (!is_first) return Status();
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompileJob> jobs, CompileJobsOf(entry));
-  ahead_.Add(impl.policy.search.runtime, std::move(jobs));
+  entry.compiles = ahead_.Add(impl.policy.search.runtime, std::move(jobs));
   return Status();
 }
 
@@ -259,8 +261,17 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
 }
 
 void WarmupRun::TuneTheRest(bool may_wait) {
+  std::vector<Entry*> rest;
   for (Entry& entry : entries_) {
-    if (entry.is_done || IsOverFor(*entry.impl)) continue;
+    if (!entry.is_done) rest.push_back(&entry);
+  }
+  while (!rest.empty()) {
+    std::vector<std::size_t> num_left;
+    for (const Entry* each : rest) num_left.push_back(each->compiles ? ahead_.NumLeft(*each->compiles) : 0);
+    const auto next = std::min_element(num_left.begin(), num_left.end()) - num_left.begin();
+    Entry& entry = *rest[static_cast<std::size_t>(next)];
+    rest.erase(rest.begin() + next);
+    if (IsOverFor(*entry.impl)) continue;
     if (entry.impl->misses.is_frozen()) {  // Since the warm-up began.
       End(entry, State::kFallback);
     } else {

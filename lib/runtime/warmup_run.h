@@ -47,6 +47,8 @@ class WarmupRun {
     WarmedKey warmed;
     std::vector<InputShape> shapes;  ///< The first one is tuned.
     std::optional<TuningCall> call;  ///< The call of the first shape, without memory.
+    /// Its number in `ahead_`, or that of the key whose selection it will share. Empty: nothing is compiled ahead.
+    std::optional<std::size_t> compiles;
     bool is_done = false;
   };
 
@@ -75,6 +77,7 @@ class WarmupRun {
   /// Returns whether most of the code that the key's search compiles ahead is there. Calls `beat` while it looks.
   bool HasCode(Entry& entry, const std::function<void()>& beat) const;
   void Tune(Entry& entry, bool may_wait);
+  /// Searches for the keys that are left, those first of whose compiles the fewest are left.
   void TuneTheRest(bool may_wait);
   Status LoadFallbacks(Entry& entry);
   /// Verifies the selected config at those shapes of the key whose extents are of another class than those verified so

@@ -287,6 +287,13 @@ struct CompilePool::Impl {
     return true;
   }
 
+  CompiledJob HandOut() TUNEONCE_REQUIRES(mutex) {
+    ++num_handed_out;
+    CompiledJob result = std::move(finished.front());
+    finished.pop();
+    return result;
+  }
+
   /// As many threads as can be had: a system that gives no more must not fail a search.
   void StartWorkers(int wanted) {
     workers.reserve(static_cast<std::size_t>(wanted));
@@ -341,10 +348,13 @@ std::optional<CompiledJob> CompilePool::Next() {
       lock.Lock();
     }
   }
-  ++impl_->num_handed_out;
-  CompiledJob result = std::move(impl_->finished.front());
-  impl_->finished.pop();
-  return result;
+  return impl_->HandOut();
+}
+
+std::optional<CompiledJob> CompilePool::Poll() {
+  MutexLock lock(impl_->mutex);
+  if (impl_->finished.empty()) return std::nullopt;
+  return impl_->HandOut();
 }
 
 int CompilePool::num_workers() const { return std::max(1, static_cast<int>(impl_->workers.size())); }

@@ -68,6 +68,8 @@ class CompilePool {
 
   /// The next result, in the order in which jobs end; waits for it. Nothing once all were handed out.
   std::optional<CompiledJob> Next();
+  /// The next result if it is there. It waits for nothing, and compiles nothing.
+  std::optional<CompiledJob> Poll();
 
   int num_workers() const;
   /// Returns how many compiles of one pool with these options run at a time.

@@ -4,16 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
+#include "compile/nvrtc_source.h"
 #include "cuda/driver_api.h"
 #include "store/memory_store.h"
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
@@ -46,6 +52,65 @@ class TunedKernelGpuTest : public testing::GpuTest {
 
   AutotunePolicy policy_;
 };
+
+/// Compiles a kernel with the macro LATE a second late.
+class LateToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kCudaCpp; }
+  Result<std::string> Version() const override { return nvrtc_.Version(); }
+  std::string Description() const override { return "late"; }
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const WaitLimits& limits) const override {
+    const bool is_late = std::any_of(source.defines.begin(), source.defines.end(),
+                                     [](const std::string& define) { return define.rfind("LATE", 0) == 0; });
+    if (is_late) std::this_thread::sleep_for(std::chrono::seconds(1));
+    return nvrtc_.Compile(source, hints, target, limits);
+  }
+  NvrtcToolchain nvrtc_{testing::Tools()};
+};
+
+TEST_F(TunedKernelGpuTest, AWarmUpSearchesFirstForTheKeysWhoseCodeIsCompiled) {
+  struct NotesOrder final : AutotuneObserver {
+    void OnTuned(const std::string& kernel, const std::string&, const TuningRecord&) override {
+      order.push_back(kernel);
+    }
+    std::vector<std::string> order;
+  };
+  auto doubled = [](const std::string& name, bool is_late) {
+    SearchSpace space;
+    IntAxis block = space.AddAxis("BLOCK", {64, 128});
+    KernelDefinition definition(name);
+    definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
+        .Space(space)
+        .AddVariant(Variant([=](const Config& c, const Problem&) {
+                      KernelSource source = KernelSource::CudaCpp(R"(
+extern "C" __global__ void doubled(const float* x, float* y, int n) {
+  int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = 2 * x[i];
+})",
+                                                                  "doubled")
+                                                .Define("BLOCK", c[block]);
+                      return is_late ? source.Define("LATE", 1) : source;
+                    })
+                        .Grid(Grid::OneD({"N", block}))
+                        .Block(block));
+    return definition;
+  };
+  auto observer = std::make_shared<NotesOrder>();
+  policy_.observer = observer;
+  policy_.search.runtime = testing::RuntimeWith(std::make_shared<LateToolchain>());
+  Result<TunedKernel> late = TunedKernel::Create(doubled("late", true), policy_);
+  Result<TunedKernel> soon = TunedKernel::Create(doubled("soon", false), policy_);
+  ASSERT_OK(late);
+  ASSERT_OK(soon);
+  Result<std::vector<WarmedKey>> warmed =
+      WarmupAll(stream_->get(), {{&*late, {{{"N", 1000}}, {{"N", 2000}}}}, {&*soon, {{{"N", 1000}}}}});
+  ASSERT_OK(warmed);
+  for (const WarmedKey& key : *warmed) EXPECT_EQ(key.state, WarmedKey::State::kTuned) << key.status.message();
+  EXPECT_EQ(observer->order, (std::vector<std::string>{"soon", "late", "late"}));
+}
 
 TEST_F(TunedKernelGpuTest, AHitIsCapturedAndReplayed) {
   TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), policy_);

@@ -1,6 +1,7 @@
 // WarmupAll: many kernels and shapes in one call.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <stdexcept>
@@ -397,6 +398,34 @@ TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndFallbacksComeFirst) {
   ASSERT_EQ(numbers.size(), 5u);
   const char* const kExpected[] = {"JOB=1 ", "JOB=2 ", "JOB=11 ", "JOB=12 ", "JOB=21 "};
   for (std::size_t i = 0; i < 5; ++i) EXPECT_NE(numbers[i].find(kExpected[i]), std::string::npos) << numbers[i];
+}
+
+TEST_F(WarmupAllTest, CompilesAheadTellHowManyOfAKeyAreLeft) {
+  RuntimeOptions options;
+  options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler_});
+  std::shared_ptr<Runtime> runtime = testing::MakeRuntime(std::move(options));
+  const std::vector<Config> configs = *scale_.space.Enumerate(Target::Of(*device_->Identity()));
+  auto job = [&](std::size_t config) {
+    CompileJob made;
+    made.alternatives = {{scale_.Source()(configs[config], Problem()), {}}};
+    made.cache = policy_.store;
+    return made;
+  };
+  CompileAhead ahead;
+  const std::size_t two = ahead.Add(runtime, {job(0), job(1)});
+  const std::size_t none = ahead.Add(runtime, {});
+  const std::size_t shared = ahead.Add(runtime, {job(1), job(2), job(0)});
+  EXPECT_EQ(ahead.NumLeft(two), 2u);
+  EXPECT_EQ(ahead.NumLeft(none), 0u);
+  EXPECT_EQ(ahead.NumLeft(shared), 3u);
+  ahead.Start(Target::Of(*device_->Identity()), CompileOptions());
+  for (std::size_t key : {two, shared}) {
+    for (std::size_t left = ahead.NumLeft(key); left > 0; left = ahead.NumLeft(key)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  EXPECT_EQ(compiler_->compiled().size(), 3u);
+  ahead.Wait(nullptr);
 }
 
 TEST_F(WarmupAllTest, WhatIsCompiledAheadWhileASearchRunsIsNotCompiledTwice) {
