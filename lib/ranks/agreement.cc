@@ -125,9 +125,19 @@ const Agreement::Share* Agreement::ToClaim() const {
   if (has_given_up_) return nullptr;
   const auto num_to_find = std::count_if(shares_.begin(), shares_.end(),
                                          [&](const Share& share) { return FindsNow(share) && HasToFind(share); });
-  if (num_to_find == 0) return own.empty() ? of_another : own.front();
+  if (num_to_find == 0 && own.empty()) return of_another;
   const bool is_ahead = is_answered_late_ && num_to_find == 1 && own.size() > options_.left_to_others;
-  return is_ahead ? own.front() : nullptr;
+  if (num_to_find > 0 && !is_ahead) return nullptr;
+  return *std::min_element(own.begin(), own.end(), [](const Share* a, const Share* b) {
+    return a->compiles_left < b->compiles_left;  // The first of equal ones.
+  });
+}
+
+void Agreement::NoteCompilesLeft(const std::function<std::size_t(std::size_t key)>& compiles_left) {
+  for (Share& share : shares_) {
+    const bool is_open = share.owner() == options_.rank && !share.is_claimed && !share.is_settled;
+    if (is_open) share.compiles_left = compiles_left(share.keys.front());
+  }
 }
 
 bool Agreement::MayPostpone() const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -76,6 +77,9 @@ class Agreement {
   void TakeNoMore();
   /// Leaves the key's search to other ranks unless its owner is lost.
   void Leave(std::size_t key);
+  /// Notes how many compiles are left of each search that this rank has not started. It starts that with the fewest
+  /// next, and of equal ones the most expensive.
+  void NoteCompilesLeft(const std::function<std::size_t(std::size_t key)>& compiles_left);
   /// What the cell holds: these bytes, or those of a rank that was first.
   void Posted(const std::string& held);
   /// kPost: whether there is other work until it is known what the cell holds.
@@ -151,6 +155,7 @@ class Agreement {
     std::vector<int> ranks;         // The ranks that can be the owner; the first one is.
     bool is_claimed = false;        // By its owner.
     bool is_left = false;           // This rank does not take it.
+    std::size_t compiles_left = 0;  // NoteCompilesLeft's.
     int num_read = 0;               // The cells of its chain that this rank has read.
     bool is_takeover = false;       // An owner was lost.
     bool is_settled = false;        // The decisions were read, or nobody is left.

@@ -172,6 +172,8 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
   return Status();
 }
 
+std::size_t WarmupRun::CompilesLeft(const Entry& entry) { return entry.compiles ? ahead_.NumLeft(*entry.compiles) : 0; }
+
 void WarmupRun::AnnounceSearches(const TunedKernel::Impl& first) {
   const SearchOptions& options = first.policy.search;
   if (options.isolation == Isolation::kOff || options.timer != nullptr) return;
@@ -267,7 +269,7 @@ void WarmupRun::TuneTheRest(bool may_wait) {
   }
   while (!rest.empty()) {
     std::vector<std::size_t> num_left;
-    for (const Entry* each : rest) num_left.push_back(each->compiles ? ahead_.NumLeft(*each->compiles) : 0);
+    for (const Entry* each : rest) num_left.push_back(CompilesLeft(*each));
     const auto next = std::min_element(num_left.begin(), num_left.end()) - num_left.begin();
     Entry& entry = *rest[static_cast<std::size_t>(next)];
     rest.erase(rest.begin() + next);
@@ -404,7 +406,8 @@ void WarmupRun::AgreeInRanks() {
           for (std::size_t place : places) searched.push_back(agreed[place]);
           CompileFor(searched, beat);
         },
-        [&](std::size_t place, const std::function<void()>& beat) { return HasCode(*agreed[place], beat); });
+        [&](std::size_t place, const std::function<void()>& beat) { return HasCode(*agreed[place], beat); },
+        [&](std::size_t place) { return CompilesLeft(*agreed[place]); });
     std::vector<RankedKeys::Outcome> outcomes = keys.Agree(group.impl);
     for (std::size_t i = 0; i < agreed.size(); ++i) {
       agreed[i]->warmed.is_complete = outcomes[i].is_complete;

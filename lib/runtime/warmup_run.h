@@ -76,8 +76,10 @@ class WarmupRun {
   Status PlanCompiles(Entry& entry);
   /// Returns whether most of the code that the key's search compiles ahead is there. Calls `beat` while it looks.
   bool HasCode(Entry& entry, const std::function<void()>& beat) const;
+  /// Returns how many compiles are left of those that were started for the key.
+  std::size_t CompilesLeft(const Entry& entry);
   void Tune(Entry& entry, bool may_wait);
-  /// Searches for the keys that are left, those first of whose compiles the fewest are left.
+  /// Searches for the keys that are left, those with the fewest CompilesLeft first.
   void TuneTheRest(bool may_wait);
   Status LoadFallbacks(Entry& entry);
   /// Verifies the selected config at those shapes of the key whose extents are of another class than those verified so

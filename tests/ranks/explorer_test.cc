@@ -43,7 +43,7 @@ struct Scenario {
   int num_turns = 2;
   std::array<bool, kRanks> may_search = {true, true, true};
   std::array<bool, kRanks> is_slow = {false, false, false};  // It goes on while what it sent is on its way.
-  std::array<bool, kRanks> leaves = {false, false, false};   // All searches of other ranks.
+  std::array<bool, kRanks> leaves = {false, false, false};   // All searches of other ranks. Its own are in reverse.
   std::size_t left_to_others = 1;
   std::uint64_t cost_of_first_key = 1;  // Of the others 1.
   int most_faults = kMostFaults;
@@ -206,6 +206,9 @@ class Explorer {
     for (std::size_t rank = 0; rank < kRanks; ++rank) {
       std::optional<Agreement>& agreement = world.ranks[rank].agreement;
       while (scenario_.leaves[rank] && agreement && agreement->ToTake()) agreement->Leave(*agreement->ToTake());
+      if (scenario_.leaves[rank] && agreement) {
+        agreement->NoteCompilesLeft([&](std::size_t key) { return scenario_.num_keys - key; });
+      }
     }
     if (!seen_.insert(Of(Signature(world))).second) return;
     Check(world);

@@ -778,6 +778,21 @@ TEST_F(ClaimTest, ARankThatLeavesASearchTakesAnother) {
   EXPECT_EQ(rank.ToTake(), std::size_t{3});
 }
 
+TEST_F(ClaimTest, ARankStartsTheSearchWithTheFewestCompilesLeft) {
+  const Vote vote = VoteForCosts({6, 5, 4, 3, 2, 1});  // Rank 0 is dealt 6, 3 and 2.
+  Agreement rank = Voted(0, {vote, vote});
+  std::map<std::size_t, std::size_t> left = {{3, 2}, {4, 1}};  // By key. The first search was claimed with the votes.
+  std::vector<std::size_t> found;
+  for (int i = 0; i < 3; ++i) {
+    found.push_back(rank.wanted().front());
+    rank.Found(found.back(), std::string("record"));
+    rank.NoteCompilesLeft([&](std::size_t key) { return left[key]; });
+    Post(rank);
+    if (i < 2) Post(rank);
+  }
+  EXPECT_EQ(found, (std::vector<std::size_t>{0, 4, 3}));
+}
+
 class AskedRankTest : public ClaimTest, public ::testing::WithParamInterface<AgreementWork::Taking> {};
 
 TEST_P(AskedRankTest, ARankIsAskedWhetherItTakesASearch) {
