@@ -2,10 +2,11 @@
 //
 //   mpirun -n N key_sharing_mpi_benchmark cpu|cuda sleep|matmul|llm STORE_FOLDER
 //
-// Each rank has a store of its own in STORE_FOLDER. The first warm-up ("cold") fills them; for the second one ("warm")
-// the records are removed and the compiled code stays. Rank 0 prints a line of JSON for each: the seconds until the
-// last rank was done, the searches of each rank, and whether all ranks run the same config of each key. Each rank
-// prints a line with the milliseconds of its own thread by phase, as key_sharing_benchmark does.
+// Each rank has a store of its own in STORE_FOLDER. The first warm-up ("cold") fills them, with code that ranks send to
+// each other (RankPolicy::exchange_code). For the second one ("warm") the records are removed, and the code stays. Rank
+// 0 prints a line of JSON for each: the seconds until the last rank was done, the searches of each rank, and whether
+// all ranks run the same config of each key. Each rank prints a line with the milliseconds of its own thread by phase,
+// as key_sharing_benchmark does.
 #include <mpi.h>
 
 #include <algorithm>
@@ -49,6 +50,7 @@ void Measure(const char* code, const std::string& name, StreamView stream, const
   MpiRankOptions options;
   options.attempt = attempt;
   policy.ranks.group = OrDie(MakeMpiRank(options));
+  policy.ranks.exchange_code = std::string(code) == "cold";
   std::unique_ptr<Workload> workload = MakeNamed(name, policy, stream);
   MPI_Barrier(MPI_COMM_WORLD);
   runtime->BeginTrace();
