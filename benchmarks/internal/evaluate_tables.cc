@@ -243,6 +243,10 @@ class Evaluation {
     }
     Clock::time_point begin = Clock::now();
     const ConfigPredictor predictor(definition_, problem, table_.configs, known);
+    for (std::size_t shape : left_out) {  // First predictions solve what they need.
+      problem.dims = table_.shapes[shape].dims;
+      (void)predictor.Predict(problem, table_.shapes[shape].variants);
+    }
     model_ms_ += Milliseconds(begin);
     std::vector<std::vector<double>> slowdowns;
     std::vector<std::vector<std::int64_t>> extents;
@@ -335,6 +339,9 @@ int main(int argc, char** argv) {
     // Returns the places of the added shapes.
     auto add = [&](const std::string& path) -> Result<std::vector<std::size_t>> {
       TUNEONCE_ASSIGN_OR_RETURN(const Table other, ReadTable(path, bundle));
+      if (other.target.num_sms != table.target.num_sms || other.target.name() != table.target.name()) {
+        return InvalidArgumentError(path + " was recorded on another device than " + arguments.tables.front());
+      }
       std::vector<std::size_t> places(other.shapes.size());
       std::iota(places.begin(), places.end(), table.shapes.size());
       table.shapes.insert(table.shapes.end(), other.shapes.begin(), other.shapes.end());

@@ -407,8 +407,8 @@ struct WarmupAllOptions {
 };
 
 /// Warms up many kernels at once on the current context's device. Stored configs are loaded first, then fallback
-/// configs. Then the other keys are searched one at a time, in the order given, except that keys whose code is not
-/// compiled yet come later. One pool of workers compiles for all of them. On a GPU, later keys are compiled while
+/// configs. Then the other keys are searched one at a time: the next one is the first whose code is compiled, or else
+/// the first in the order given. One pool of workers compiles for all of them. On a GPU, later keys are compiled while
 /// earlier ones are measured. On the CPU device, whose cores also run the kernels, everything is compiled before the
 /// first key is measured. Shapes of one bucket are one key. A key that another process is tuning comes last, and the
 /// call waits for it while there is time. A key that fails, or an invalid shape, does not stop the others. The

@@ -99,7 +99,7 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
   using Want = Agreement::Want;
   while (agreement->want() != Want::kNothing) {
     Status engine;
-    if (work.compiles_left && agreement->want() == Want::kPost) agreement->NoteCompilesLeft(work.compiles_left);
+    if (work.waits && agreement->want() == Want::kPost) agreement->NoteWaits(work.waits);
     if (LeavesNext(work, beat, agreement)) continue;
     if (agreement->want() == Want::kPost) {
       const bool may_postpone = agreement->MayPostpone();

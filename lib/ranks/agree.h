@@ -24,8 +24,8 @@ struct AgreementWork {
   enum class Taking { kTakes, kLeavesThis, kTakesNoMore };
   /// Asked once before this rank takes the key's search. Null: it takes all.
   std::function<Taking(std::size_t key, RankBeat& beat)> taking = nullptr;
-  /// How many compiles are left of those that the key's search needs. Null: none of any.
-  std::function<std::size_t(std::size_t key)> compiles_left = nullptr;
+  /// Returns whether the key's search would wait for code that is still being compiled. Null: no search would.
+  std::function<bool(std::size_t key)> waits = nullptr;
   /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the fallback
   /// (RunsFallback). A digest of what would run.
   std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;

@@ -128,15 +128,14 @@ const Agreement::Share* Agreement::ToClaim() const {
   if (num_to_find == 0 && own.empty()) return of_another;
   const bool is_ahead = is_answered_late_ && num_to_find == 1 && own.size() > options_.left_to_others;
   if (num_to_find > 0 && !is_ahead) return nullptr;
-  return *std::min_element(own.begin(), own.end(), [](const Share* a, const Share* b) {
-    return a->compiles_left < b->compiles_left;  // The first of equal ones.
-  });
+  const auto ready = std::find_if(own.begin(), own.end(), [](const Share* share) { return !share->waits; });
+  return ready != own.end() ? *ready : own.front();
 }
 
-void Agreement::NoteCompilesLeft(const std::function<std::size_t(std::size_t key)>& compiles_left) {
+void Agreement::NoteWaits(const std::function<bool(std::size_t key)>& waits) {
   for (Share& share : shares_) {
     const bool is_open = share.owner() == options_.rank && !share.is_claimed && !share.is_settled;
-    if (is_open) share.compiles_left = compiles_left(share.keys.front());
+    if (is_open) share.waits = waits(share.keys.front());
   }
 }
 

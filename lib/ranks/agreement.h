@@ -77,9 +77,9 @@ class Agreement {
   void TakeNoMore();
   /// Leaves the key's search to other ranks unless its owner is lost.
   void Leave(std::size_t key);
-  /// Notes how many compiles are left of each search that this rank has not started. It starts that with the fewest
-  /// next, and of equal ones the most expensive.
-  void NoteCompilesLeft(const std::function<std::size_t(std::size_t key)>& compiles_left);
+  /// Notes which of the searches that were dealt to this rank, and that it has not started, would wait for code. It
+  /// starts the most expensive one of the others next, and if there are no others, the most expensive one.
+  void NoteWaits(const std::function<bool(std::size_t key)>& waits);
   /// What the cell holds: these bytes, or those of a rank that was first.
   void Posted(const std::string& held);
   /// kPost: whether there is other work until it is known what the cell holds.
@@ -112,7 +112,7 @@ class Agreement {
 
   /// Keys, by their place in the list.
   std::vector<std::size_t> wanted() const;
-  /// The keys that this rank searches for unless other ranks take them, in the order in which it does.
+  /// The keys that this rank searches for unless other ranks take them, the most expensive first.
   std::vector<std::size_t> OwnSearches() const;
   /// kFind: whether the key has a record here, which is to be given; else it is searched for.
   bool HasRecord(std::size_t key) const { return vote_.keys[key].has_record(); }
@@ -155,7 +155,7 @@ class Agreement {
     std::vector<int> ranks;         // The ranks that can be the owner; the first one is.
     bool is_claimed = false;        // By its owner.
     bool is_left = false;           // This rank does not take it.
-    std::size_t compiles_left = 0;  // NoteCompilesLeft's.
+    bool waits = false;             // NoteWaits.
     int num_read = 0;               // The cells of its chain that this rank has read.
     bool is_takeover = false;       // An owner was lost.
     bool is_settled = false;        // The decisions were read, or nobody is left.

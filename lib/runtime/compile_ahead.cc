@@ -45,9 +45,9 @@ void CompileAhead::Wait(const ProgressCallback& on_progress) {
   SearchProgress progress;
   progress.total = static_cast<int>(std::accumulate(num_left_.begin(), num_left_.end(), std::size_t{0}));
   progress.kernel = "all kernels";
-  for (Pool& of : pools_) {
-    while (const std::optional<CompiledJob> ended = of.pool->Next()) {
-      --num_left_[of.keys[ended->job]];
+  for (Pool& each : pools_) {
+    while (const std::optional<CompiledJob> ended = each.pool->Next()) {
+      --num_left_[each.keys[ended->job]];
       ++progress.done;
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       progress.seconds_left = spent.count() / progress.done * (progress.total - progress.done);
@@ -56,11 +56,10 @@ void CompileAhead::Wait(const ProgressCallback& on_progress) {
   }
 }
 
-std::size_t CompileAhead::NumLeft(std::size_t key) {
-  for (Pool& of : pools_) {
-    while (const std::optional<CompiledJob> ended = of.pool->Poll()) --num_left_[of.keys[ended->job]];
+void CompileAhead::Update() {
+  for (Pool& each : pools_) {
+    while (const std::optional<CompiledJob> ended = each.pool->Poll()) --num_left_[each.keys[ended->job]];
   }
-  return num_left_[key];
 }
 
 }  // namespace v0

@@ -26,8 +26,10 @@ class CompileAhead {
   void Start(const Target& target, const CompileOptions& options);
   /// Waits until everything is compiled or the options end it. `on_progress` may be null.
   void Wait(const ProgressCallback& on_progress);
-  /// Returns how many jobs of the key have not ended.
-  std::size_t NumLeft(std::size_t key);
+  /// Notes which jobs have ended, for NumLeft.
+  void Update();
+  /// Returns how many jobs of the key had not ended at the last Update or Wait.
+  std::size_t NumLeft(std::size_t key) const { return num_left_[key]; }
 
  private:
   struct Job {

@@ -292,9 +292,7 @@ AgreementWork RankedKeys::Work() {
     const bool takes = has_code_ == nullptr || has_code_(entry.added, [&beat] { beat.Step(); });
     return takes ? Taking::kTakes : Taking::kLeavesThis;
   };
-  if (compiles_left_) {
-    work.compiles_left = [this](std::size_t place) { return compiles_left_(voted_[place]->added); };
-  }
+  if (waits_) work.waits = [this](std::size_t place) { return waits_(voted_[place]->added); };
   work.make_ready = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return MakeReady(*voted_[place], place, agreement, beat);
   };

@@ -66,12 +66,12 @@ class RankedKeys {
   /// Returns whether this rank has most of the code of a key's candidates, or no rank compiles them ahead. Otherwise it
   /// does not take the key's search from another rank, which compiles them already. Long work calls `beat`.
   using HasCodeFn = std::function<bool(std::size_t place, const std::function<void()>& beat)>;
-  /// Returns how many compiles are left of those that AheadFn started for a key.
-  using CompilesLeftFn = std::function<std::size_t(std::size_t place)>;
-  void CompileAheadBy(AheadFn ahead, HasCodeFn has_code, CompilesLeftFn compiles_left) {
+  /// Returns whether candidates of a key are still being compiled by AheadFn.
+  using WaitsFn = std::function<bool(std::size_t place)>;
+  void CompileAheadBy(AheadFn ahead, HasCodeFn has_code, WaitsFn waits) {
     ahead_ = std::move(ahead);
     has_code_ = std::move(has_code);
-    compiles_left_ = std::move(compiles_left);
+    waits_ = std::move(waits);
   }
   /// Whether to wait for a rank that the last agreement gave up, because its host may have restarted it. Otherwise this
   /// rank takes part without its keys then, since nothing can be agreed on.
@@ -119,9 +119,9 @@ class RankedKeys {
   std::deque<Entry> entries_;  // A deque keeps addresses valid.
   std::vector<Entry*> voted_;  // In the order of the agreement.
   std::vector<Fingerprint> of_others_;
-  AheadFn ahead_;                 // May be null, and is null after its call.
-  HasCodeFn has_code_;            // May be null.
-  CompilesLeftFn compiles_left_;  // May be null.
+  AheadFn ahead_;       // May be null, and is null after its call.
+  HasCodeFn has_code_;  // May be null.
+  WaitsFn waits_;       // May be null.
   std::optional<TimingBurst> burst_;
 };
 

@@ -168,11 +168,15 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
     if (!is_first) return Status();
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompileJob> jobs, CompileJobsOf(entry));
-  entry.compiles = ahead_.Add(impl.policy.search.runtime, std::move(jobs));
+  const bool has_candidates = jobs.size() > 1;  // The first job is the fallback config's.
+  const std::size_t compiles = ahead_.Add(impl.policy.search.runtime, std::move(jobs));
+  if (has_candidates) entry.compiles = compiles;
   return Status();
 }
 
-std::size_t WarmupRun::CompilesLeft(const Entry& entry) { return entry.compiles ? ahead_.NumLeft(*entry.compiles) : 0; }
+bool WarmupRun::WaitsForCompiles(const Entry& entry) const {
+  return entry.compiles && ahead_.NumLeft(*entry.compiles) > 0;
+}
 
 void WarmupRun::AnnounceSearches(const TunedKernel::Impl& first) {
   const SearchOptions& options = first.policy.search;
@@ -268,11 +272,12 @@ void WarmupRun::TuneTheRest(bool may_wait) {
     if (!entry.is_done) rest.push_back(&entry);
   }
   while (!rest.empty()) {
-    std::vector<std::size_t> num_left;
-    for (const Entry* each : rest) num_left.push_back(CompilesLeft(*each));
-    const auto next = std::min_element(num_left.begin(), num_left.end()) - num_left.begin();
-    Entry& entry = *rest[static_cast<std::size_t>(next)];
-    rest.erase(rest.begin() + next);
+    ahead_.Update();
+    auto next = std::find_if(rest.begin(), rest.end(),
+                             [&](const Entry* each) { return each->compiles && !WaitsForCompiles(*each); });
+    if (next == rest.end()) next = rest.begin();
+    Entry& entry = **next;
+    rest.erase(next);
     if (IsOverFor(*entry.impl)) continue;
     if (entry.impl->misses.is_frozen()) {  // Since the warm-up began.
       End(entry, State::kFallback);
@@ -407,7 +412,10 @@ void WarmupRun::AgreeInRanks() {
           CompileFor(searched, beat);
         },
         [&](std::size_t place, const std::function<void()>& beat) { return HasCode(*agreed[place], beat); },
-        [&](std::size_t place) { return CompilesLeft(*agreed[place]); });
+        [&](std::size_t place) {
+          ahead_.Update();
+          return WaitsForCompiles(*agreed[place]);
+        });
     std::vector<RankedKeys::Outcome> outcomes = keys.Agree(group.impl);
     for (std::size_t i = 0; i < agreed.size(); ++i) {
       agreed[i]->warmed.is_complete = outcomes[i].is_complete;

@@ -47,7 +47,8 @@ class WarmupRun {
     WarmedKey warmed;
     std::vector<InputShape> shapes;  ///< The first one is tuned.
     std::optional<TuningCall> call;  ///< The call of the first shape, without memory.
-    /// Its number in `ahead_`, or that of the key whose selection it will share. Empty: nothing is compiled ahead.
+    /// Its number in `ahead_`, or that of the key whose selection it will share. Empty: no candidates are compiled
+    /// ahead.
     std::optional<std::size_t> compiles;
     bool is_done = false;
   };
@@ -76,10 +77,10 @@ class WarmupRun {
   Status PlanCompiles(Entry& entry);
   /// Returns whether most of the code that the key's search compiles ahead is there. Calls `beat` while it looks.
   bool HasCode(Entry& entry, const std::function<void()>& beat) const;
-  /// Returns how many compiles are left of those that were started for the key.
-  std::size_t CompilesLeft(const Entry& entry);
+  /// Returns whether candidates of the key are being compiled ahead, as of the last CompileAhead::Update.
+  bool WaitsForCompiles(const Entry& entry) const;
   void Tune(Entry& entry, bool may_wait);
-  /// Searches for the keys that are left, those with the fewest CompilesLeft first.
+  /// Searches for the keys that are left. The next one is the first whose candidates are compiled, or else the first.
   void TuneTheRest(bool may_wait);
   Status LoadFallbacks(Entry& entry);
   /// Verifies the selected config at those shapes of the key whose extents are of another class than those verified so

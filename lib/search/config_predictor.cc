@@ -22,7 +22,7 @@ constexpr float kNoSlowdown = -1;
 constexpr std::size_t kFastestOfShape = 16;
 constexpr std::size_t kMostRanked = 32;
 constexpr std::size_t kNearShapes = 16;
-/// The most shapes that the model is made of. The time to make it grows with the third power of this.
+/// The most shapes that the process of a config is made of. The time to solve it grows with the third power of this.
 constexpr std::size_t kMostPoints = 192;
 
 /// The slowdown that is expected where nothing is known, for each octave of work more than the least (PriorsFor), and
@@ -81,8 +81,8 @@ float SquaredDistance(const std::vector<float>& a, const std::vector<float>& b) 
   return Sum(a.size(), [&](std::size_t i) { return (a[i] - b[i]) * (a[i] - b[i]); });
 }
 
-/// Returns the covariance of slowdowns at two points: a part that all of a config's slowdowns share, and a part that
-/// falls with the distance, by the eighth root.
+/// Returns the covariance of slowdowns at two points: a part that all of a config's slowdowns share, and the rational
+/// quadratic kernel.
 float Covariance(float squared_distance) { return 1 + 2 / std::sqrt(std::sqrt(std::sqrt(1 + squared_distance))); }
 
 /// Replaces `*b` by the solution x of A x = b. `*a`: the lower triangle of the positive definite A, row by row, n by n,
@@ -135,9 +135,6 @@ ConfigPredictor::ConfigPredictor(const KernelDefinition& definition, const Probl
     }
     fastest_.push_back(FastestAt(slowdowns_.size() - 1));
   }
-  if (shapes_.size() < kFewestShapes) return;
-  points_ = SpreadShapes(kMostPoints);
-  FindWeights();
 }
 
 double ConfigPredictor::BlocksOf(std::size_t config, const Problem& problem) const {
@@ -279,71 +276,67 @@ std::vector<std::size_t> ConfigPredictor::FastestNear(const std::vector<std::siz
   return found;
 }
 
-std::vector<std::size_t> ConfigPredictor::SpreadShapes(std::size_t most) const {
-  std::vector<std::size_t> spread;
-  std::vector<float> distances(shapes_.size(), std::numeric_limits<float>::infinity());  // To the nearest of `spread`.
-  while (spread.size() < std::min(most, shapes_.size())) {
+std::vector<std::size_t> ConfigPredictor::PointsOf(std::size_t config) const {
+  std::vector<std::size_t> known;
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    if (slowdowns_[shape][config] != kNoSlowdown) known.push_back(shape);
+  }
+  if (known.size() <= kMostPoints) return known;
+  std::vector<std::size_t> points;
+  std::vector<float> distances(known.size(), std::numeric_limits<float>::infinity());  // To the nearest of `points`.
+  while (points.size() < kMostPoints) {
     const auto farthest = std::max_element(distances.begin(), distances.end());
-    spread.push_back(static_cast<std::size_t>(farthest - distances.begin()));
-    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
-      distances[shape] = std::min(distances[shape], places_[shape].DistanceTo(places_[spread.back()]));
+    points.push_back(known[static_cast<std::size_t>(farthest - distances.begin())]);
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      distances[i] = std::min(distances[i], places_[known[i]].DistanceTo(places_[points.back()]));
     }
     *farthest = -1;
   }
-  return spread;
+  return points;
 }
 
-void ConfigPredictor::FindWeights() {
-  std::vector<bool> may_be_ranked(configs_.size());
-  for (const std::vector<std::size_t>& fastest : fastest_) {
-    for (std::size_t config : fastest) may_be_ranked[config] = true;
-  }
-  // By point: the shared part of its squared distances to the points before it and to itself.
-  std::vector<std::vector<float>> distances;
-  for (std::size_t point : points_) {
-    std::vector<float>& row = distances.emplace_back();
-    for (std::size_t i = 0; i < distances.size(); ++i) {
-      row.push_back(places_[point].DistanceTo(places_[points_[i]]));
+ConfigPredictor::Process ConfigPredictor::Solved(std::size_t config) const {
+  Process process;
+  process.points = PointsOf(config);
+  const std::size_t n = process.points.size();
+  std::vector<float> covariances(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t shape = process.points[i];
+    for (std::size_t j = 0; j <= i; ++j) {
+      const std::size_t other = process.points[j];
+      const float distance =
+          places_[shape].DistanceTo(places_[other]) + SquaredDistance(numbers_[shape][config], numbers_[other][config]);
+      covariances[i * n + j] = Covariance(distance) + (i == j ? kNoise * kNoise : 0);
     }
+    process.weights.push_back(slowdowns_[shape][config] - priors_[shape][config]);
   }
-  weights_.resize(configs_.size());
-  for (std::size_t config = 0; config < configs_.size(); ++config) {
-    if (!may_be_ranked[config]) continue;
-    std::vector<std::size_t> known;  // Indices in `points_`.
-    std::vector<float> residuals;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      const float slowdown = slowdowns_[points_[i]][config];
-      if (slowdown == kNoSlowdown) continue;
-      known.push_back(i);
-      residuals.push_back(slowdown - priors_[points_[i]][config]);
-    }
-    const std::size_t n = known.size();
-    auto numbers = [&](std::size_t i) -> const Numbers& { return numbers_[points_[known[i]]][config]; };
-    std::vector<float> covariances(n * n);
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j <= i; ++j) {
-        const float distance = distances[known[i]][known[j]] + SquaredDistance(numbers(i), numbers(j));
-        covariances[i * n + j] = Covariance(distance) + (i == j ? kNoise * kNoise : 0);
-      }
-    }
-    Solve(&covariances, &residuals);
-    weights_[config].resize(points_.size());
-    for (std::size_t i = 0; i < n; ++i) weights_[config][known[i]] = residuals[i];
+  Solve(&covariances, &process.weights);
+  return process;
+}
+
+const ConfigPredictor::Process& ConfigPredictor::ProcessOf(std::size_t config) const {
+  {
+    MutexLock lock(mutex_);
+    if (auto found = processes_.find(config); found != processes_.end()) return found->second;
   }
+  Process solved = Solved(config);  // Without the lock, so that no other prediction waits for it.
+  MutexLock lock(mutex_);
+  return processes_.try_emplace(config, std::move(solved)).first->second;
 }
 
 std::vector<float> ConfigPredictor::SlowdownsAt(const Problem& problem, const Place& place,
                                                 const std::vector<std::size_t>& configs) const {
   std::vector<float> distances;
-  for (std::size_t point : points_) distances.push_back(places_[point].DistanceTo(place));
+  for (const Place& each : places_) distances.push_back(each.DistanceTo(place));
   const std::vector<double> blocks = BlocksAt(problem);
   std::vector<float> slowdowns = PriorsFor(blocks, problem);
   for (std::size_t config : configs) {
     const Numbers here = NumbersOf(config, problem, blocks[config]);
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      const float weight = weights_[config][i];
-      if (weight == 0) continue;  // The config was not measured there.
-      slowdowns[config] += weight * Covariance(distances[i] + SquaredDistance(numbers_[points_[i]][config], here));
+    const Process& process = ProcessOf(config);
+    for (std::size_t i = 0; i < process.points.size(); ++i) {
+      const std::size_t shape = process.points[i];
+      const float distance = distances[shape] + SquaredDistance(numbers_[shape][config], here);
+      slowdowns[config] += process.weights[i] * Covariance(distance);
     }
   }
   return slowdowns;
@@ -355,7 +348,7 @@ ConfigPredictor::Prediction ConfigPredictor::Predict(const Problem& problem, std
   Prediction prediction;
   prediction.nearest = near.front();
   prediction.ranking = FastestNear(near);
-  prediction.is_by_model = !weights_.empty();
+  prediction.is_by_model = shapes_.size() >= kFewestShapes;
   if (!prediction.is_by_model || prediction.ranking.empty()) return prediction;
   const std::vector<float> slowdowns = SlowdownsAt(problem, place, prediction.ranking);
   std::stable_sort(prediction.ranking.begin(), prediction.ranking.end(),

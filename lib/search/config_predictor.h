@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "tuneonce/config.h"
 #include "tuneonce/kernel_definition.h"
 
@@ -24,19 +26,20 @@ inline namespace v0 {
 /// - for each dim that the grid does not divide and each structural axis, whether one step of that extent covers the
 ///   dim, and how much the last step exceeds it.
 ///
-/// Dims that may run other variants run other code, and are as far as can be: they only tell how fast a config is in
-/// general.
+/// Dims at which other variants may run are infinitely far, because they run other code. They only count in the part of
+/// the covariance that all dims share. A config that was measured at many dims has a process over some that are far
+/// from each other (kMostPoints).
 ///
 /// Far from what was measured, a config is expected to be the slower, the larger the part of its grid is that the
 /// busiest multiprocessor computes. No constant is fitted to a kernel's own times. With too few measured dims for a
-/// model, the configs are ranked as at the nearest ones. Thread rule: immutable.
+/// model, the configs are ranked as at the nearest ones. Thread-safe.
 class ConfigPredictor {
  public:
   /// What was measured at some dims.
   struct Shape {
     Dims dims;
     std::vector<double> times_us;  ///< By config. 0: it was not measured. Infinity: it failed.
-    /// Identifies the variants that launches at these dims may run.
+    /// Equal for shapes that may run the same variants, and so the same code.
     std::uint64_t variants = 0;
   };
   struct Prediction {
@@ -94,10 +97,17 @@ class ConfigPredictor {
   /// Returns the configs that were among the fastest at the first of the shapes `near`, in the order in which they are
   /// found.
   std::vector<std::size_t> FastestNear(const std::vector<std::size_t>& near) const;
-  /// Returns at most `most` shapes, each of which is the farthest from those before it.
-  std::vector<std::size_t> SpreadShapes(std::size_t most) const;
-  /// Sets weights_.
-  void FindWeights();
+  /// Returns the shapes at which the config was measured. Of too many, each that is returned is the farthest from those
+  /// before it.
+  std::vector<std::size_t> PointsOf(std::size_t config) const;
+  /// The Gaussian process of a config: for each of its points, the shape and the weight of its covariance.
+  struct Process {
+    std::vector<std::size_t> points;
+    std::vector<float> weights;
+  };
+  Process Solved(std::size_t config) const;
+  /// Returns the config's process, which is solved when it is first asked for.
+  const Process& ProcessOf(std::size_t config) const;
   /// Returns expected slowdowns by config, which take measurements into account for `configs` alone.
   std::vector<float> SlowdownsAt(const Problem& problem, const Place& place,
                                  const std::vector<std::size_t>& configs) const;
@@ -113,10 +123,8 @@ class ConfigPredictor {
   std::vector<Place> places_;                      // By shape: PlaceOf.
   std::vector<std::vector<Numbers>> numbers_;      // By shape, then by config: NumbersOf.
   std::vector<std::vector<std::size_t>> fastest_;  // By shape: FastestAt.
-  std::vector<std::size_t> points_;                // The shapes that the model is made of.
-  /// By config, then by point: the solution of the Gaussian process. 0: the config was not measured there. Without
-  /// weights: the config is among the fastest nowhere. Empty: there are too few shapes for a model.
-  std::vector<std::vector<float>> weights_;
+  mutable Mutex mutex_;
+  mutable std::map<std::size_t, Process> processes_ TUNEONCE_GUARDED_BY(mutex_);  // By config. A map keeps addresses.
 };
 
 }  // namespace v0

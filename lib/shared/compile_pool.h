@@ -68,7 +68,7 @@ class CompilePool {
 
   /// The next result, in the order in which jobs end; waits for it. Nothing once all were handed out.
   std::optional<CompiledJob> Next();
-  /// The next result if it is there. It waits for nothing, and compiles nothing.
+  /// Returns the next result if a job has ended. It does not wait, and does not compile.
   std::optional<CompiledJob> Poll();
 
   int num_workers() const;

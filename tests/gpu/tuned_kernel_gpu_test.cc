@@ -100,6 +100,7 @@ extern "C" __global__ void doubled(const float* x, float* y, int n) {
   };
   auto observer = std::make_shared<NotesOrder>();
   policy_.observer = observer;
+  policy_.search.compile.num_workers = 4;  // One for each compile.
   policy_.search.runtime = testing::RuntimeWith(std::make_shared<LateToolchain>());
   Result<TunedKernel> late = TunedKernel::Create(doubled("late", true), policy_);
   Result<TunedKernel> soon = TunedKernel::Create(doubled("soon", false), policy_);

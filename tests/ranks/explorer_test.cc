@@ -43,7 +43,8 @@ struct Scenario {
   int num_turns = 2;
   std::array<bool, kRanks> may_search = {true, true, true};
   std::array<bool, kRanks> is_slow = {false, false, false};  // It goes on while what it sent is on its way.
-  std::array<bool, kRanks> leaves = {false, false, false};   // All searches of other ranks. Its own are in reverse.
+  std::array<bool, kRanks> leaves = {false, false, false};   // All searches of other ranks.
+  std::array<std::set<std::size_t>, kRanks> waits = {};      // Keys whose code is being compiled.
   std::size_t left_to_others = 1;
   std::uint64_t cost_of_first_key = 1;  // Of the others 1.
   int most_faults = kMostFaults;
@@ -206,9 +207,7 @@ class Explorer {
     for (std::size_t rank = 0; rank < kRanks; ++rank) {
       std::optional<Agreement>& agreement = world.ranks[rank].agreement;
       while (scenario_.leaves[rank] && agreement && agreement->ToTake()) agreement->Leave(*agreement->ToTake());
-      if (scenario_.leaves[rank] && agreement) {
-        agreement->NoteCompilesLeft([&](std::size_t key) { return scenario_.num_keys - key; });
-      }
+      if (agreement) agreement->NoteWaits([&](std::size_t key) { return scenario_.waits[rank].count(key) > 0; });
     }
     if (!seen_.insert(Of(Signature(world))).second) return;
     Check(world);
@@ -522,6 +521,7 @@ Scenario SlowClaims() {
   scenario.num_keys = 4;
   scenario.cost_of_first_key = 10;
   scenario.is_slow = {false, true, false};
+  scenario.waits[1] = {3};  // It claims 2 before.
   scenario.left_to_others = 0;
   scenario.most_faults = kMostFaults - 1;
   return scenario;

@@ -778,15 +778,14 @@ TEST_F(ClaimTest, ARankThatLeavesASearchTakesAnother) {
   EXPECT_EQ(rank.ToTake(), std::size_t{3});
 }
 
-TEST_F(ClaimTest, ARankStartsTheSearchWithTheFewestCompilesLeft) {
+TEST_F(ClaimTest, ARankStartsASearchThatWaitsForNoCodeFirst) {
   const Vote vote = VoteForCosts({6, 5, 4, 3, 2, 1});  // Rank 0 is dealt 6, 3 and 2.
   Agreement rank = Voted(0, {vote, vote});
-  std::map<std::size_t, std::size_t> left = {{3, 2}, {4, 1}};  // By key. The first search was claimed with the votes.
   std::vector<std::size_t> found;
   for (int i = 0; i < 3; ++i) {
     found.push_back(rank.wanted().front());
     rank.Found(found.back(), std::string("record"));
-    rank.NoteCompilesLeft([&](std::size_t key) { return left[key]; });
+    rank.NoteWaits([&](std::size_t key) { return key == 3; });  // The most expensive one that is left.
     Post(rank);
     if (i < 2) Post(rank);
   }

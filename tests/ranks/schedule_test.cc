@@ -129,8 +129,6 @@ class Schedule {
     work.taking = [&](std::size_t, RankBeat&) {
       return actor.leaves ? AgreementWork::Taking::kLeavesThis : AgreementWork::Taking::kTakes;
     };
-    std::size_t num_asked = 0;
-    work.compiles_left = [&](std::size_t key) { return (key * 7 + ++num_asked) % 5; };  // In any order.
     work.make_ready = [&](std::size_t key, const Agreement& agreed, RankBeat&) -> Result<Fingerprint> {
       return OfText(agreed.DecisionOf(key).empty() ? OwnOf(actor, keys[key]) : agreed.DecisionOf(key));
     };

@@ -284,6 +284,16 @@ TEST_F(VariantByAlignmentTest, AtMost32VariantsArePossible) {
                "kernel 'doubled': the kernel has 33 variants; at most 32 are possible");
 }
 
+TEST_F(VariantByAlignmentTest, CodeThatWasVerifiedForUnalignedRowsIsNotVerifiedForAlignedOnes) {
+  TunedKernel tuned = Create(Doubled());
+  for (std::int64_t n : {1024, 2048}) EXPECT_EQ(Launch(tuned, n, /*offset=*/1), 2);
+  policy_.on_new_key = AutotunePolicy::OnNewKey::kPredict;
+  policy_.mode = AutotunePolicy::Mode::kTuneDeferred;
+  TunedKernel kernel = Create(Doubled());
+  EXPECT_EQ(Launch(kernel, 1280), 103) << "the fallback";
+  EXPECT_EQ(kernel.counters().predictions, 0);
+}
+
 TEST_F(VariantByAlignmentTest, APredictionRunsNoCodeThatWasVerifiedForLaunchesOfAnotherVariant) {
   TunedKernel tuned = Create(Doubled());
   for (std::int64_t n : {1024, 2048}) EXPECT_EQ(Launch(tuned, n), 101);

@@ -420,9 +420,10 @@ TEST_F(WarmupAllTest, CompilesAheadTellHowManyOfAKeyAreLeft) {
   EXPECT_EQ(ahead.NumLeft(shared), 3u);
   ahead.Start(Target::Of(*device_->Identity()), CompileOptions());
   for (std::size_t key : {two, shared}) {
-    for (std::size_t left = ahead.NumLeft(key); left > 0; left = ahead.NumLeft(key)) {
+    for (int i = 0; i < 10000 && ahead.NumLeft(key) > 0; ++i, ahead.Update()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    EXPECT_EQ(ahead.NumLeft(key), 0u);
   }
   EXPECT_EQ(compiler_->compiled().size(), 3u);
   ahead.Wait(nullptr);

@@ -136,8 +136,7 @@ bool Oracle::Predict(const MatrixCall& call) {
   if (case_.new_key() != NewKey::kPredict) return false;
   // Other calls have another key whatever their dims are.
   const auto differs_in_dims = [&](const Record& record) {
-    return record.call.is_int == call.is_int && record.call.is_regular == call.is_regular &&
-           (case_.key() != KeyKind::kScalar || record.call.factor == call.factor);
+    return record.call.is_int == call.is_int && (case_.key() != KeyKind::kScalar || record.call.factor == call.factor);
   };
   const auto known = std::find_if(records_.begin(), records_.end(), differs_in_dims);
   if (known == records_.end() || !CanGetCode(known->selection, call.is_int, /*may_compile=*/true)) return false;
