@@ -78,7 +78,7 @@ class Agreement {
   /// Leaves the key's search to other ranks unless its owner is lost.
   void Leave(std::size_t key);
   /// Notes which of the searches that were dealt to this rank, and that it has not started, would wait for code. It
-  /// starts the most expensive one of the others next, and if there are no others, the most expensive one.
+  /// starts the others first, the most expensive one next.
   void NoteWaits(const std::function<bool(std::size_t key)>& waits);
   /// What the cell holds: these bytes, or those of a rank that was first.
   void Posted(const std::string& held);
