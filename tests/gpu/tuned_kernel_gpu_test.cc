@@ -71,16 +71,17 @@ class LateToolchain final : public Toolchain {
   NvrtcToolchain nvrtc_{testing::Tools()};
 };
 
-TEST_F(TunedKernelGpuTest, AWarmUpSearchesFirstForTheKeysWhoseCodeIsCompiled) {
+TEST_F(TunedKernelGpuTest, AWarmUpSearchesLaterForKeysThatWaitForCode) {
   struct NotesOrder final : AutotuneObserver {
     void OnTuned(const std::string& kernel, const std::string&, const TuningRecord&) override {
       order.push_back(kernel);
     }
     std::vector<std::string> order;
   };
-  auto doubled = [](const std::string& name, bool is_late) {
+  // Blocks of 128 threads are compiled late.
+  auto doubled = [](const std::string& name, const std::vector<std::int64_t>& blocks) {
     SearchSpace space;
-    IntAxis block = space.AddAxis("BLOCK", {64, 128});
+    IntAxis block = space.AddAxis("BLOCK", blocks);
     KernelDefinition definition(name);
     definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
         .Space(space)
@@ -92,7 +93,7 @@ extern "C" __global__ void doubled(const float* x, float* y, int n) {
 })",
                                                                   "doubled")
                                                 .Define("BLOCK", c[block]);
-                      return is_late ? source.Define("LATE", 1) : source;
+                      return c[block] == 128 ? source.Define("LATE", 1) : source;
                     })
                         .Grid(Grid::OneD({"N", block}))
                         .Block(block));
@@ -102,8 +103,8 @@ extern "C" __global__ void doubled(const float* x, float* y, int n) {
   policy_.observer = observer;
   policy_.search.compile.num_workers = 4;  // One for each compile.
   policy_.search.runtime = testing::RuntimeWith(std::make_shared<LateToolchain>());
-  Result<TunedKernel> late = TunedKernel::Create(doubled("late", true), policy_);
-  Result<TunedKernel> soon = TunedKernel::Create(doubled("soon", false), policy_);
+  Result<TunedKernel> late = TunedKernel::Create(doubled("late", {64, 128}), policy_);
+  Result<TunedKernel> soon = TunedKernel::Create(doubled("soon", {64}), policy_);
   ASSERT_OK(late);
   ASSERT_OK(soon);
   Result<std::vector<WarmedKey>> warmed =
