@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -203,6 +204,19 @@ TEST_F(ConfigPredictorTest, ManyShapesThatAreAlikeDoNotHideAFewOthers) {
     first += Fraction(PredictionAt(predictor, near), near, 1) / 20;
   }
   EXPECT_GT(first, 0.95);
+}
+
+TEST_F(ConfigPredictorTest, ThreadsMayPredictAtATime) {
+  const ConfigPredictor alone = Predictor(Shapes(60)), shared = Predictor(Shapes(60));
+  std::vector<std::vector<std::size_t>> rankings(4);
+  std::vector<std::thread> threads;
+  for (std::vector<std::size_t>& ranking : rankings) {
+    threads.emplace_back([&] { ranking = PredictionAt(shared, DimsOf(300, 4096, 1024)).ranking; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<std::size_t>& ranking : rankings) {
+    EXPECT_EQ(ranking, PredictionAt(alone, DimsOf(300, 4096, 1024)).ranking);
+  }
 }
 
 TEST_F(ConfigPredictorTest, EqualMeasurementsGiveEqualPredictions) {
