@@ -401,9 +401,7 @@ TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndFallbacksComeFirst) {
 }
 
 TEST_F(WarmupAllTest, CompilesAheadTellHowManyOfAKeyAreLeft) {
-  RuntimeOptions options;
-  options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler_});
-  std::shared_ptr<Runtime> runtime = testing::MakeRuntime(std::move(options));
+  const std::shared_ptr<Runtime> runtime = testing::RuntimeWith(compiler_);
   const std::vector<Config> configs = *scale_.space.Enumerate(Target::Of(*device_->Identity()));
   auto job = [&](std::size_t config) {
     CompileJob made;
