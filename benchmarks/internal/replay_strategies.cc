@@ -10,8 +10,9 @@
 // --compilers 1 configs compile one after the other, as in Kernel Tuner and Triton.
 //
 // With --repeat the searches are repeated tunes of one key: they have one seed, and differ by noise. A strategy is told
-// one of a config's samples, drawn at random, and a race over further random samples selects among the fastest configs.
-// Two searches differ by the mean times of the configs that they selected.
+// the least of three samples of a config, the first recorded one, which warms up, and two others drawn at random, as
+// our engine measures a trial. A race over further random samples selects among the fastest configs. Two searches
+// differ by the mean times of the configs that they selected, without the first samples.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -22,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -106,10 +108,32 @@ std::optional<std::vector<std::size_t>> PortfolioFor(const RecordedSpace& record
   return CoverElsewheres(speeds);
 }
 
-/// Returns one of the config's samples.
+/// Returns one of the config's samples after the first, which warms up.
 double DrawSample(const RecordedSpace& recorded, std::size_t config, std::mt19937_64& random) {
   const std::vector<double>& samples = recorded.samples_us[config];
-  return samples[random() % samples.size()];
+  return samples.size() == 1 ? samples.front() : samples[1 + random() % (samples.size() - 1)];
+}
+
+/// Returns the time of a trial as SearchEngine::SampleTrial measures it: the least of three samples, the warm-up and
+/// two others.
+double DrawTrial(const RecordedSpace& recorded, std::size_t config, std::mt19937_64& random) {
+  const double first_us = DrawSample(recorded, config, random);
+  return std::min({recorded.samples_us[config].front(), first_us, DrawSample(recorded, config, random)});
+}
+
+/// Returns the mean of the samples after the first. Infinite if the config failed.
+double WarmTime(const RecordedSpace& recorded, std::size_t config) {
+  const std::vector<double>& samples = recorded.samples_us[config];
+  if (samples.size() < 2) return recorded.times_us[config].value_or(std::numeric_limits<double>::infinity());
+  return std::accumulate(samples.begin() + 1, samples.end(), 0.0) / static_cast<double>(samples.size() - 1);
+}
+
+double BestWarmTime(const RecordedSpace& recorded) {
+  double best_us = std::numeric_limits<double>::infinity();
+  for (std::size_t config = 0; config < recorded.configs.size(); ++config) {
+    best_us = std::min(best_us, WarmTime(recorded, config));
+  }
+  return best_us;
 }
 
 /// Returns what a race selects among the configs that were tried, as SearchEngine::LimitRace admits them.
@@ -209,7 +233,7 @@ void Search(const SearchStrategy& strategy, const RecordedSpace& recorded, const
     for (std::size_t i = 0; i < proposal.configs.size(); ++i) {
       const std::size_t config = proposal.configs[i];
       const std::optional<double>& time_us = recorded.times_us[config];
-      const double told_us = time_us && options.repeats ? DrawSample(recorded, config, random) : time_us.value_or(0);
+      const double told_us = time_us && options.repeats ? DrawTrial(recorded, config, random) : time_us.value_or(0);
       history.trials.push_back(
           {config, time_us ? OutcomeKind::kMeasured : OutcomeKind::kRun, told_us, recorded.compile_ms[config]});
       search.push_back({at_s[i], time_us.value_or(Trial().time_us)});
@@ -218,7 +242,7 @@ void Search(const SearchStrategy& strategy, const RecordedSpace& recorded, const
   AddFractions(options, recorded.best_us, search, outcome);
   outcome->trials.push_back(static_cast<double>(std::min(most, search.size())));
   if (options.repeats) {
-    outcome->selected_us.push_back(*recorded.times_us[RaceOf(recorded, history.trials, random)]);
+    outcome->selected_us.push_back(WarmTime(recorded, RaceOf(recorded, history.trials, random)));
   }
 }
 
@@ -287,7 +311,8 @@ void Print(const Options& options, const RecordedSpace& recorded, const Outcome&
                            {"within_1pct", repeats.is_within_1pct},
                            {"within_2pct", repeats.is_within_2pct},
                            {"largest_difference", repeats.largest_difference},
-                           {"fraction_mean", recorded.best_us / Mean(outcome.selected_us)}};
+                           {"fraction_mean", BestWarmTime(recorded) / Mean(outcome.selected_us)},
+                           {"trials_mean", Mean(outcome.trials)}};
     }
     std::printf("%s\n", report.dump(2).c_str());
     return;
