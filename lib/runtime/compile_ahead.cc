@@ -1,7 +1,7 @@
 #include "runtime/compile_ahead.h"
 
+#include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -10,44 +10,59 @@
 namespace tuneonce {
 inline namespace v0 {
 
-std::size_t CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs) {
-  const std::size_t key = num_left_.size();
-  num_left_.push_back(jobs.size());
+namespace {
+
+std::size_t SourceSize(const CompileJob& job) {
+  return job.alternatives.empty() ? 0 : job.alternatives.front().source.content().size();
+}
+
+}  // namespace
+
+std::size_t CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, KeyJobs jobs) {
+  const std::size_t key = left_.size();
+  left_.push_back({jobs.fallback ? std::size_t{1} : 0, jobs.candidates.size()});
   Jobs& of_runtime = jobs_[runtime];
-  for (CompileJob& job : jobs) {
-    std::vector<Job>& list = &job == jobs.data() ? of_runtime.fallbacks : of_runtime.candidates;
-    list.push_back({key, std::move(job)});
-  }
+  if (jobs.fallback) of_runtime.fallbacks.push_back({key, *std::move(jobs.fallback)});
+  for (CompileJob& job : jobs.candidates) of_runtime.candidates.push_back({key, std::move(job)});
   return key;
 }
 
 void CompileAhead::Start(const Target& target, const CompileOptions& options) {
   for (auto& [runtime, of_runtime] : jobs_) {
     std::vector<CompileJob> all;
-    std::vector<std::size_t> keys;
+    Pool& pool = pools_.emplace_back();
+    pool.num_fallbacks = of_runtime.fallbacks.size();
     for (std::vector<Job>* list : {&of_runtime.fallbacks, &of_runtime.candidates}) {
+      if (options.total_timeout.count() == 0) {
+        std::stable_sort(list->begin(), list->end(),
+                         [](const Job& a, const Job& b) { return SourceSize(a.job) > SourceSize(b.job); });
+      }
       for (Job& each : *list) {
         all.push_back(std::move(each.job));
-        keys.push_back(each.key);
+        pool.keys.push_back(each.key);
       }
     }
     CompileOptions of_pool = options;
     of_pool.cache = runtime->memory_store();  // Unused, because each job has its own cache.
-    pools_.push_back({std::make_unique<CompilePool>(runtime->compile_slots(), runtime->toolchains(), target,
-                                                    std::move(all), of_pool, &runtime->trace()),
-                      std::move(keys)});
+    pool.pool = std::make_unique<CompilePool>(runtime->compile_slots(), runtime->toolchains(), target, std::move(all),
+                                              of_pool, &runtime->trace());
   }
   jobs_.clear();
+}
+
+void CompileAhead::NoteEnd(const Pool& pool, std::size_t job) {
+  Left& left = left_[pool.keys[job]];
+  --(job < pool.num_fallbacks ? left.fallbacks : left.candidates);
 }
 
 void CompileAhead::Wait(const ProgressCallback& on_progress) {
   const auto start = std::chrono::steady_clock::now();
   SearchProgress progress;
-  progress.total = static_cast<int>(std::accumulate(num_left_.begin(), num_left_.end(), std::size_t{0}));
+  for (const Left& left : left_) progress.total += static_cast<int>(left.fallbacks + left.candidates);
   progress.kernel = "all kernels";
   for (Pool& each : pools_) {
     while (const std::optional<CompiledJob> ended = each.pool->Next()) {
-      --num_left_[each.keys[ended->job]];
+      NoteEnd(each, ended->job);
       ++progress.done;
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       progress.seconds_left = spent.count() / progress.done * (progress.total - progress.done);
@@ -58,7 +73,7 @@ void CompileAhead::Wait(const ProgressCallback& on_progress) {
 
 void CompileAhead::Update() {
   for (Pool& each : pools_) {
-    while (const std::optional<CompiledJob> ended = each.pool->Poll()) --num_left_[each.keys[ended->job]];
+    while (const std::optional<CompiledJob> ended = each.pool->Poll()) NoteEnd(each, ended->job);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "shared/compile_pool.h"
@@ -14,22 +15,31 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Compiles what several searches will need, in their order, into the caches in which they will look. A search that
-/// needs an artifact which is being compiled waits for it (CompileCached). The destructor stops running compiles.
-/// Thread rule: one thread.
+/// What is to be compiled for one key.
+struct KeyJobs {
+  std::optional<CompileJob> fallback;  ///< The code of the fallback config. Empty: it needs no compiling.
+  std::vector<CompileJob> candidates;
+};
+
+/// Compiles what several searches will need into the caches in which they will look. A search that needs an artifact
+/// which is being compiled waits for it (CompileCached). The destructor stops running compiles. Thread rule: one
+/// thread.
 class CompileAhead {
  public:
-  /// Adds the jobs of one key for a Runtime's compilers: the code of its fallback config first, then its candidates.
-  /// The fallback configs of all keys are compiled before all candidates. Returns the key's number.
-  std::size_t Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs);
-  /// Starts the jobs that were added since the last Start, with these options for all of them.
+  /// Adds the jobs of one key for a Runtime's compilers. Returns the key's number.
+  std::size_t Add(const std::shared_ptr<Runtime>& runtime, KeyJobs jobs);
+  /// Starts the jobs that were added since the last Start, with these options for all of them: first those of fallback
+  /// configs, then those of candidates. Long sources go first, because they tend to take the longest and would be
+  /// waited for at the end. With CompileOptions::total_timeout jobs keep their order, so that the first keys get all.
   void Start(const Target& target, const CompileOptions& options);
   /// Waits until everything is compiled or the options end it. `on_progress` may be null.
   void Wait(const ProgressCallback& on_progress);
-  /// Notes which jobs have ended, for NumLeft.
+  /// Notes which jobs have ended, for IsFallbackDone and AreCandidatesDone.
   void Update();
-  /// Returns how many jobs of the key had not ended at the last Update or Wait.
-  std::size_t NumLeft(std::size_t key) const { return num_left_[key]; }
+  /// Returns whether the key's fallback config was compiled, or could not be, at the last Update or Wait.
+  bool IsFallbackDone(std::size_t key) const { return left_[key].fallbacks == 0; }
+  /// Returns the same of all of the key's candidates.
+  bool AreCandidatesDone(std::size_t key) const { return left_[key].candidates == 0; }
 
  private:
   struct Job {
@@ -42,11 +52,20 @@ class CompileAhead {
   };
   struct Pool {
     std::unique_ptr<CompilePool> pool;
+    std::size_t num_fallbacks = 0;  // They are its first jobs.
     std::vector<std::size_t> keys;  // By job.
   };
+  /// How many jobs of a key have not ended.
+  struct Left {
+    std::size_t fallbacks = 0;
+    std::size_t candidates = 0;
+  };
+
+  void NoteEnd(const Pool& pool, std::size_t job);
+
   std::map<std::shared_ptr<Runtime>, Jobs> jobs_;
   std::vector<Pool> pools_;
-  std::vector<std::size_t> num_left_;  // By key.
+  std::vector<Left> left_;  // By key.
 };
 
 }  // namespace v0

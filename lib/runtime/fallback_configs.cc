@@ -130,22 +130,22 @@ FallbackConfigs::Launchable FallbackConfigs::LaunchableOf(const std::vector<Conf
   return found;
 }
 
-Result<std::vector<CompileJob>> FallbackConfigs::CompileJobs(TuningCall& at_hand, TuningCall& at_bound) {
+Result<KeyJobs> FallbackConfigs::JobsOf(TuningCall& at_hand, TuningCall& at_bound) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
   at_hand.SetTarget(device->target);
   at_bound.SetTarget(device->target);
   const bool enable_tile = to_.policy.search.runtime->environment().enable_tile;
-  std::vector<CompileJob> jobs;
   const VariantSet left_out = device->LeftOutBy(at_hand.call());
-  auto add = [&](const Config& config, const BoundCall& call) -> Status {
+  auto job_of = [&](const Config& config, const BoundCall& call) -> Result<std::optional<CompileJob>> {
     TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(to_.definition, config, call, enable_tile, left_out));
-    if (!planned.needs_compiling()) return Status();
-    jobs.push_back(CompileJobOf(planned));
-    jobs.back().cache = to_.policy.search.compile.cache;
-    return Status();
+    if (!planned.needs_compiling()) return std::optional<CompileJob>();
+    std::optional<CompileJob> job = CompileJobOf(planned);
+    job->cache = to_.policy.search.compile.cache;
+    return job;
   };
+  KeyJobs jobs;
   TUNEONCE_ASSIGN_OR_RETURN(Config fallback, Find(*device, at_hand.call()));
-  TUNEONCE_RETURN_IF_ERROR(add(fallback, at_hand.call()));
+  TUNEONCE_ASSIGN_OR_RETURN(jobs.fallback, job_of(fallback, at_hand.call()));
   TUNEONCE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::vector<Config>> configs,
                             to_.ready_keys.FittingOn(*device, at_bound.call().problem));
   // A search that does not try all configs compiles those that it tries. Planning all of many would take too long.
@@ -156,7 +156,10 @@ Result<std::vector<CompileJob>> FallbackConfigs::CompileJobs(TuningCall& at_hand
   const bool tries_all = is_exhaustive || search.strategy == Strategy::kAutomatic;
   const std::size_t most = is_exhaustive ? std::max(kMostAhead, max_configs) : max_configs;
   if (!tries_all || configs->size() > most || search.budgets.trials > 0) return jobs;
-  for (const Config& config : *configs) TUNEONCE_RETURN_IF_ERROR(add(config, at_bound.call()));
+  for (const Config& config : *configs) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<CompileJob> job, job_of(config, at_bound.call()));
+    if (job) jobs.candidates.push_back(*std::move(job));
+  }
   return jobs;
 }
 

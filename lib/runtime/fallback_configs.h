@@ -7,12 +7,12 @@
 #include "launch/call_binder.h"
 #include "launch/variant_set.h"
 #include "runtime/code_loader.h"
+#include "runtime/compile_ahead.h"
 #include "runtime/config_provider.h"
 #include "runtime/hit_table.h"
 #include "runtime/kernel_parts.h"
 #include "runtime/launch_key.h"
 #include "runtime/ready_keys.h"
-#include "shared/compile_pool.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -31,9 +31,9 @@ class FallbackConfigs {
   /// Loads the fallback config under the `key` that ReadyKeys::FindFallback returned. After the end of the limits
   /// nothing is compiled.
   Result<const HitTable::Entry*> Load(const BoundCall& call, const LaunchKey& key, const TuneLimits* limits = nullptr);
-  /// Returns what a search and Load would compile for the call: the fallback's code, then the candidates', each into
-  /// the policy's cache. Errors: those of the definition's functions.
-  Result<std::vector<CompileJob>> CompileJobs(TuningCall& at_hand, TuningCall& at_bound);
+  /// Returns what Load and a search would compile for the call, each into the policy's cache. Errors: those of the
+  /// definition's functions.
+  Result<KeyJobs> JobsOf(TuningCall& at_hand, TuningCall& at_bound);
 
  private:
   /// Returns the code of `config` if a record of the call's key without those variants names it, as its selected config

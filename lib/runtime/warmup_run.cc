@@ -126,20 +126,20 @@ void WarmupRun::Serve(Entry& entry) {
   if (!impl.misses.may_search()) End(entry, State::kFallback);
 }
 
-Result<std::vector<CompileJob>> WarmupRun::CompileJobsOf(Entry& entry) const {
+Result<KeyJobs> WarmupRun::JobsOf(Entry& entry) const {
   TunedKernel::Impl& impl = *entry.impl;
   InputShape at_bound = entry.shapes.front();
   if (impl.policy.tune_at_bucket_bound) at_bound.dims = entry.call->BoundOf(*impl.definition);
   TUNEONCE_ASSIGN_OR_RETURN(TuningCall bound_call, CallWithoutMemory(entry, at_bound));
-  return impl.fallbacks.CompileJobs(*entry.call, bound_call);
+  return impl.fallbacks.JobsOf(*entry.call, bound_call);
 }
 
 bool WarmupRun::HasCode(Entry& entry, const std::function<void()>& beat) const {
   const SearchOptions& search = entry.impl->policy.search;
-  std::vector<CompileJob> jobs;
+  KeyJobs jobs;
   beat();
   const Status planned = entry.impl->Guarded([&]() -> Status {
-    TUNEONCE_ASSIGN_OR_RETURN(jobs, CompileJobsOf(entry));
+    TUNEONCE_ASSIGN_OR_RETURN(jobs, JobsOf(entry));
     return Status();
   });
   if (!planned.ok()) return true;  // The search returns the error, without compiling.
@@ -150,10 +150,12 @@ bool WarmupRun::HasCode(Entry& entry, const std::function<void()>& beat) const {
       return IsCompiled(search.runtime->toolchains(), *job.cache, each.source.Whole(), each.hints, target);
     });
   };
-  // The first job is the fallback config's. Most suffices, because a config that cannot be compiled is in no cache.
-  const std::size_t most = jobs.size() / 2;
+  // Most suffices, because a config that cannot be compiled is in no cache.
+  const std::size_t most = (jobs.candidates.size() + 1) / 2;
   std::size_t num_compiled = 0;
-  for (std::size_t i = 1; i < jobs.size() && num_compiled < most; ++i) num_compiled += is_compiled(jobs[i]) ? 1 : 0;
+  for (std::size_t i = 0; i < jobs.candidates.size() && num_compiled < most; ++i) {
+    num_compiled += is_compiled(jobs.candidates[i]) ? 1 : 0;
+  }
   return num_compiled >= most;
 }
 
@@ -164,18 +166,20 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
     impl.binder.KeyWords(entry.call->call(), words.data());
     // The first key compiles its candidates. The others compile one config, once it is known.
     const auto [first, is_first] = shared_.try_emplace({shared, std::move(words)}, &entry);
-    if (!is_first) entry.compiles = first->second->compiles;
+    if (!is_first) entry.candidates_ahead = first->second->candidates_ahead;
     if (!is_first) return Status();
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompileJob> jobs, CompileJobsOf(entry));
-  const bool has_candidates = jobs.size() > 1;  // The first job is the fallback config's.
-  const std::size_t compiles = ahead_.Add(impl.policy.search.runtime, std::move(jobs));
-  if (has_candidates) entry.compiles = compiles;
+  TUNEONCE_ASSIGN_OR_RETURN(KeyJobs jobs, JobsOf(entry));
+  const bool has_fallback = jobs.fallback.has_value();
+  const bool has_candidates = !jobs.candidates.empty();
+  const std::size_t ahead = ahead_.Add(impl.policy.search.runtime, std::move(jobs));
+  if (has_fallback) entry.fallback_ahead = ahead;
+  if (has_candidates) entry.candidates_ahead = ahead;
   return Status();
 }
 
 bool WarmupRun::WaitsForCompiles(const Entry& entry) const {
-  return entry.compiles && ahead_.NumLeft(*entry.compiles) > 0;
+  return entry.candidates_ahead && !ahead_.AreCandidatesDone(*entry.candidates_ahead);
 }
 
 void WarmupRun::AnnounceSearches(const TunedKernel::Impl& first) {
@@ -240,6 +244,16 @@ Status WarmupRun::LoadFallbacks(Entry& entry) {
   return first;
 }
 
+void WarmupRun::LoadCompiledFallbacks() {
+  for (Entry& entry : entries_) {
+    if (entry.is_done || entry.has_fallback || IsOverFor(*entry.impl)) continue;
+    if (entry.fallback_ahead && !ahead_.IsFallbackDone(*entry.fallback_ahead)) continue;
+    // One that cannot be loaded yet may be made by the search. Finish reports it otherwise.
+    (void)LoadFallbacks(entry);
+    entry.has_fallback = true;
+  }
+}
+
 void WarmupRun::Tune(Entry& entry, bool may_wait) {
   TunedKernel::Impl& impl = *entry.impl;
   const auto left = std::count_if(entries_.begin(), entries_.end(), [](const Entry& each) { return !each.is_done; });
@@ -273,8 +287,9 @@ void WarmupRun::TuneTheRest(bool may_wait) {
   }
   while (!rest.empty()) {
     ahead_.Update();
+    LoadCompiledFallbacks();
     auto next = std::find_if(rest.begin(), rest.end(),
-                             [&](const Entry* each) { return each->compiles && !WaitsForCompiles(*each); });
+                             [&](const Entry* each) { return each->candidates_ahead && !WaitsForCompiles(*each); });
     if (next == rest.end()) next = rest.begin();
     Entry& entry = **next;
     rest.erase(next);
@@ -342,10 +357,6 @@ std::vector<WarmedKey> WarmupRun::Run() {
     if (!threw.ok()) End(entry, State::kFailed, std::move(threw));
   }
   CompileTheRest();
-  // A fallback config that cannot be loaded yet may be made by the search. Finish reports it otherwise.
-  for (Entry& entry : entries_) {
-    if (!entry.is_done && !IsOverFor(*entry.impl)) (void)LoadFallbacks(entry);
-  }
   for (Entry& entry : entries_) {
     if (entry.is_done) Finish(entry);
   }

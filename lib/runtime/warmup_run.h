@@ -47,9 +47,11 @@ class WarmupRun {
     WarmedKey warmed;
     std::vector<InputShape> shapes;  ///< The first one is tuned.
     std::optional<TuningCall> call;  ///< The call of the first shape, without memory.
-    /// Its number in `ahead_`, or that of the key whose selection it will share. Empty: no candidates are compiled
-    /// ahead.
-    std::optional<std::size_t> compiles;
+    /// Numbers in `ahead_`: of the key whose fallback config is compiled ahead, which is this one, and of the key whose
+    /// candidates are, which may be another whose selection this one will share. Empty: none are.
+    std::optional<std::size_t> fallback_ahead;
+    std::optional<std::size_t> candidates_ahead;
+    bool has_fallback = false;  ///< Its fallback configs were loaded, or could not be.
     bool is_done = false;
   };
 
@@ -71,8 +73,8 @@ class WarmupRun {
   void CompileFor(const std::vector<Entry*>& entries, const std::function<void()>& beat);
   /// Starts a worker process if one will be needed, while the code that it will run is compiled and loaded.
   static void AnnounceSearches(const TunedKernel::Impl& first);
-  /// Returns what the key's search will compile, its fallback config first.
-  Result<std::vector<CompileJob>> CompileJobsOf(Entry& entry) const;
+  /// Returns what the key's fallback config and its search need compiled.
+  Result<KeyJobs> JobsOf(Entry& entry) const;
   /// Passes the compile jobs of a key to `ahead_`.
   Status PlanCompiles(Entry& entry);
   /// Returns whether most of the code that the key's search compiles ahead is there. Calls `beat` while it looks.
@@ -83,6 +85,8 @@ class WarmupRun {
   /// Searches for the keys that are left. The next one is the first whose candidates are compiled, or else the first.
   void TuneTheRest(bool may_wait);
   Status LoadFallbacks(Entry& entry);
+  /// Loads those that are compiled or that nobody compiles ahead, so that launches meanwhile find them.
+  void LoadCompiledFallbacks();
   /// Verifies the selected config at those shapes of the key whose extents are of another class than those verified so
   /// far. In a group of ranks nothing more is verified, because they agreed on a config.
   void VerifyShapes(Entry& entry);

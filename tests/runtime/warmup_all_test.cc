@@ -377,30 +377,39 @@ TEST_F(WarmupAllTest, OnTheCpuDeviceAllIsCompiledOnceBeforeAnythingIsMeasured) {
   EXPECT_EQ(compiler_->compiled().size(), 4u);
 }
 
-TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndFallbacksComeFirst) {
-  RuntimeOptions options;
-  options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler_});
-  options.compile_workers = 1;
-  std::shared_ptr<Runtime> runtime = testing::MakeRuntime(std::move(options));
-  auto job = [](int number) {
-    CompileJob made;
-    made.alternatives = {{KernelSource::CpuCpp("int x;", "x").Define("JOB", number), {}}};
-    return made;
+TEST_F(WarmupAllTest, FallbacksAreCompiledFirstAndLongSourcesBeforeShortOnesUnlessTimeIsLimited) {
+  auto order = [&](std::chrono::milliseconds total_timeout) {
+    auto compiler = std::make_shared<WatchedToolchain>();
+    RuntimeOptions options;
+    options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler});
+    options.compile_workers = 1;
+    std::shared_ptr<Runtime> runtime = testing::MakeRuntime(std::move(options));
+    auto job = [](int number, std::size_t length) {
+      CompileJob made;
+      made.alternatives = {{KernelSource::CpuCpp(std::string(length, ' '), "x").Define("JOB", number), {}}};
+      return made;
+    };
+    CompileAhead ahead;
+    ahead.Add(runtime, {job(1, 1), {job(11, 7), job(12, 8)}});
+    ahead.Add(runtime, {});
+    ahead.Add(runtime, {job(2, 2), {job(21, 8)}});
+    ahead.Add(runtime, {{}, {job(31, 9)}});
+    CompileOptions compile;
+    compile.total_timeout = total_timeout;
+    ahead.Start(Target::Of(*device_->Identity()), compile);
+    ahead.Wait(nullptr);
+    std::string numbers;
+    for (const std::string& defines : compiler->compiled()) {
+      const std::size_t begin = defines.find("JOB=");
+      numbers += defines.substr(begin, defines.find(' ', begin) - begin) + " ";
+    }
+    return numbers;
   };
-  CompileAhead ahead;
-  ahead.Add(runtime, {job(1), job(11), job(12)});
-  ahead.Add(runtime, {});
-  ahead.Add(runtime, {job(2), job(21)});
-  ahead.Start(Target::Of(*device_->Identity()), CompileOptions());
-  ahead.Wait(nullptr);
-  std::vector<std::string> numbers;
-  for (const std::string& defines : compiler_->compiled()) numbers.push_back(defines);
-  ASSERT_EQ(numbers.size(), 5u);
-  const char* const kExpected[] = {"JOB=1 ", "JOB=2 ", "JOB=11 ", "JOB=12 ", "JOB=21 "};
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_NE(numbers[i].find(kExpected[i]), std::string::npos) << numbers[i];
+  EXPECT_EQ(order({}), "JOB=2 JOB=1 JOB=31 JOB=12 JOB=21 JOB=11 ");
+  EXPECT_EQ(order(std::chrono::minutes(1)), "JOB=1 JOB=2 JOB=11 JOB=12 JOB=21 JOB=31 ") << "the first keys get all";
 }
 
-TEST_F(WarmupAllTest, CompilesAheadTellHowManyOfAKeyAreLeft) {
+TEST_F(WarmupAllTest, CompilesAheadTellWhatOfAKeyIsDone) {
   const std::shared_ptr<Runtime> runtime = testing::RuntimeWith(compiler_);
   const std::vector<Config> configs = *scale_.space.Enumerate(Target::Of(*device_->Identity()));
   auto job = [&](std::size_t config) {
@@ -410,18 +419,21 @@ TEST_F(WarmupAllTest, CompilesAheadTellHowManyOfAKeyAreLeft) {
     return made;
   };
   CompileAhead ahead;
-  const std::size_t two = ahead.Add(runtime, {job(0), job(1)});
   const std::size_t none = ahead.Add(runtime, {});
-  const std::size_t shared = ahead.Add(runtime, {job(1), job(2), job(0)});
-  EXPECT_EQ(ahead.NumLeft(two), 2u);
-  EXPECT_EQ(ahead.NumLeft(none), 0u);
-  EXPECT_EQ(ahead.NumLeft(shared), 3u);
+  const std::size_t no_fallback = ahead.Add(runtime, {{}, {job(0), job(1)}});
+  const std::size_t no_candidates = ahead.Add(runtime, {job(1), {}});
+  const std::size_t both = ahead.Add(runtime, {job(1), {job(2), job(0)}});
+  EXPECT_TRUE(ahead.IsFallbackDone(none) && ahead.AreCandidatesDone(none));
+  EXPECT_TRUE(ahead.IsFallbackDone(no_fallback) && !ahead.AreCandidatesDone(no_fallback));
+  EXPECT_TRUE(!ahead.IsFallbackDone(no_candidates) && ahead.AreCandidatesDone(no_candidates));
+  EXPECT_TRUE(!ahead.IsFallbackDone(both) && !ahead.AreCandidatesDone(both));
   ahead.Start(Target::Of(*device_->Identity()), CompileOptions());
-  for (std::size_t key : {two, shared}) {
-    for (int i = 0; i < 10000 && ahead.NumLeft(key) > 0; ++i, ahead.Update()) {
+  for (std::size_t key : {no_fallback, no_candidates, both}) {
+    auto is_done = [&] { return ahead.IsFallbackDone(key) && ahead.AreCandidatesDone(key); };
+    for (int i = 0; i < 10000 && !is_done(); ++i, ahead.Update()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    EXPECT_EQ(ahead.NumLeft(key), 0u);
+    EXPECT_TRUE(is_done());
   }
   EXPECT_EQ(compiler_->compiled().size(), 3u);
   ahead.Wait(nullptr);
@@ -437,7 +449,7 @@ TEST_F(WarmupAllTest, WhatIsCompiledAheadWhileASearchRunsIsNotCompiledTwice) {
     jobs.back().alternatives = {{scale_.Source()(config, Problem()), {}}};
     jobs.back().cache = policy_.store;
   }
-  ahead.Add(policy_.search.runtime, std::move(jobs));
+  ahead.Add(policy_.search.runtime, {{}, std::move(jobs)});
   ahead.Start(target, CompileOptions());
   TunedKernel kernel = Create();  // As on a GPU: it does not wait for all of it.
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
