@@ -6,6 +6,9 @@ of 50 and 100 trials with several seeds. They run cubins that are compiled ahead
 alone. What each search selected is measured again in one race, with the five fastest configs of the exhaustive search.
 `fraction` is the least time of these five, divided by the time of the config that the guided search selected.
 
+With --repeats each shape is then searched so often without a budget and with one seed. What these searches selected is
+measured again in one race: `within_2pct` is the share of pairs whose times differ by at most 2 %.
+
 Then the wall seconds of cold searches are measured, compiles included: guided searches of the whole space, and an
 exhaustive search of a list of configs, next to triton.autotune of that list.
 """
@@ -59,7 +62,8 @@ class Benchmark:
         self.options, self.work = options, work
         self.kernel = small(kernels.matmul()) if options.small else kernels.matmul()
         self.tuneonce = Tuneonce(options.tuneonce, options.device)
-        self.report = Report(options.out, options.stop_after, commit=options.commit, what=__doc__, shapes=[])
+        self.report = Report(options.out, options.stop_after, commit=options.commit, what=__doc__, shapes=[],
+                             repeats=[])
         self.bundle = self.ahead = self.kernel.write(HERE, work / "matmul")
 
     def compile_ahead(self) -> None:
@@ -102,6 +106,26 @@ class Benchmark:
                 result[f"fraction_{trials}"] = {"mean": round(statistics.mean(fractions), 4), "least": min(fractions)}
         self.report.write(f"{shape}: race {[result.get(f'fraction_{trials}') for trials in self.options.trials]}")
 
+    def repeat(self, shape: Dict[str, int]) -> None:
+        """Searches one shape several times alike, and races what was selected."""
+        searches = [self.tuneonce.tune(self.ahead, shape, *GUIDED) for _ in range(self.options.repeats)]
+        found = [config_of(search["best"]) for search in searches]
+        raced = self.tuneonce.race(self.kernel, HERE, self.work / f"repeats{len(self.report.result['repeats'])}", shape,
+                                   found)
+        times_us = [raced[name_of(config)] for config in found]
+        differences = [max(pair) / min(pair) - 1 for pair in itertools.combinations(times_us, 2)]
+        result = {
+            "shape": shape,
+            "searches": [summary(search) for search in searches],
+            "times_us": times_us,
+            "within_1pct": statistics.mean(difference <= 0.01 for difference in differences),
+            "within_2pct": statistics.mean(difference <= 0.02 for difference in differences),
+            "largest_difference": round(max(differences), 4),
+        }
+        self.report.result["repeats"].append(result)
+        self.report.write(f"{shape}: {self.options.repeats} searches alike, {result['within_2pct']:.2f} of the pairs "
+                          f"within 2 %, largest difference {result['largest_difference']}")
+
     def walls(self, shape: Dict[str, int]) -> None:
         """Measures the wall seconds of cold searches."""
         result: Dict[str, Any] = {"shape": shape}
@@ -134,8 +158,9 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--target", default="sm_90")
     parser.add_argument("--shape", nargs="+", default=["4096x4096x4096", "512x8192x4096", "64x4096x14336"])
-    parser.add_argument("--trials", nargs="+", type=int, default=[50, 100])
+    parser.add_argument("--trials", nargs="*", type=int, default=[50, 100], help="none: --repeats alone")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=0, help="searches of each shape without a budget; 2 or more")
     parser.add_argument("--triton-configs", type=int, default=60)
     parser.add_argument("--stop-after", type=float, default=560, help="seconds after which no search begins")
     parser.add_argument("--small", action="store_true", help="a space of few configs, to try the script")
@@ -148,9 +173,12 @@ def main() -> int:
         try:
             benchmark.compile_ahead()
             for shape in shapes:
-                if benchmark.report.left() > 60:
+                if options.trials and benchmark.report.left() > 60:
                     benchmark.shape(shape)
-            if benchmark.report.left() > 40:
+            for shape in shapes:
+                if options.repeats > 1 and benchmark.report.left() > 60:
+                    benchmark.repeat(shape)
+            if options.trials and benchmark.report.left() > 40:
                 benchmark.walls(shapes[0])
         except Failed as error:
             benchmark.report.result["failed"] = str(error)
