@@ -3,20 +3,45 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/callback.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 namespace {
 
-std::size_t SourceSize(const CompileJob& job) {
-  return job.alternatives.empty() ? 0 : job.alternatives.front().source.content().size();
+const CompileJob::Alternative* FirstOf(const CompileJob& job) {
+  return job.alternatives.empty() ? nullptr : &job.alternatives.front();
+}
+
+double SourceSize(const CompileJob& job) {
+  const CompileJob::Alternative* first = FirstOf(job);
+  return first == nullptr ? 0 : static_cast<double>(first->source.content().size());
 }
 
 }  // namespace
+
+void CompileAhead::MoveLongToFront(int num_workers, std::vector<Job>* jobs) {
+  // A quarter of a worker's part of all work. With less, keys whose code is compiled soon come too late.
+  constexpr double kLong = 0.25;
+  std::set<std::pair<Fingerprint, Fingerprint>> counted;
+  double total = 0;
+  for (const Job& each : *jobs) {
+    const CompileJob::Alternative* first = FirstOf(each.job);
+    const bool counts =
+        first != nullptr && counted.emplace(first->source.Fingerprint(), first->hints.Fingerprint()).second;
+    if (counts) total += SourceSize(each.job);
+  }
+  const double longest_short = kLong * total / num_workers;
+  const auto end_of_long = std::stable_partition(jobs->begin(), jobs->end(),
+                                                 [&](const Job& each) { return SourceSize(each.job) > longest_short; });
+  std::stable_sort(jobs->begin(), end_of_long,
+                   [](const Job& a, const Job& b) { return SourceSize(a.job) > SourceSize(b.job); });
+}
 
 std::size_t CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, KeyJobs jobs) {
   const std::size_t key = left_.size();
@@ -34,8 +59,7 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
     pool.num_fallbacks = of_runtime.fallbacks.size();
     for (std::vector<Job>* list : {&of_runtime.fallbacks, &of_runtime.candidates}) {
       if (options.total_timeout.count() == 0) {
-        std::stable_sort(list->begin(), list->end(),
-                         [](const Job& a, const Job& b) { return SourceSize(a.job) > SourceSize(b.job); });
+        MoveLongToFront(CompilePool::WorkersFor(runtime->compile_slots(), options), list);
       }
       for (Job& each : *list) {
         all.push_back(std::move(each.job));
@@ -69,6 +93,16 @@ void CompileAhead::Wait(const ProgressCallback& on_progress) {
       TellProgress(on_progress, progress);
     }
   }
+}
+
+bool CompileAhead::WaitForOne() {
+  for (Pool& each : pools_) {
+    const std::optional<CompiledJob> ended = each.pool->Next();
+    if (!ended) continue;
+    NoteEnd(each, ended->job);
+    return true;
+  }
+  return false;
 }
 
 void CompileAhead::Update() {

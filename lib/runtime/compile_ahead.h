@@ -29,11 +29,14 @@ class CompileAhead {
   /// Adds the jobs of one key for a Runtime's compilers. Returns the key's number.
   std::size_t Add(const std::shared_ptr<Runtime>& runtime, KeyJobs jobs);
   /// Starts the jobs that were added since the last Start, with these options for all of them: first those of fallback
-  /// configs, then those of candidates. Long sources go first, because they tend to take the longest and would be
-  /// waited for at the end. With CompileOptions::total_timeout jobs keep their order, so that the first keys get all.
+  /// configs, then those of candidates, each in the order of Add. Sources that are long next to what each worker has to
+  /// do come before others, because they tend to take long and would be waited for at the end. With
+  /// CompileOptions::total_timeout they do not, so that the first keys get all.
   void Start(const Target& target, const CompileOptions& options);
   /// Waits until everything is compiled or the options end it. `on_progress` may be null.
   void Wait(const ProgressCallback& on_progress);
+  /// Waits until one more job has ended, and notes it. Returns false if none was left.
+  bool WaitForOne();
   /// Notes which jobs have ended, for IsFallbackDone and AreCandidatesDone.
   void Update();
   /// Returns whether the key's fallback config was compiled, or could not be, at the last Update or Wait.
@@ -61,6 +64,7 @@ class CompileAhead {
     std::size_t candidates = 0;
   };
 
+  static void MoveLongToFront(int num_workers, std::vector<Job>* jobs);
   void NoteEnd(const Pool& pool, std::size_t job);
 
   std::map<std::shared_ptr<Runtime>, Jobs> jobs_;

@@ -280,17 +280,27 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
                                                                   : State::kReady);
 }
 
+std::vector<WarmupRun::Entry*>::iterator WarmupRun::NextOf(std::vector<Entry*>* rest) {
+  for (;;) {
+    ahead_.Update();
+    LoadCompiledFallbacks();
+    const auto is_compiled = [&](const Entry* each) { return each->candidates_ahead && !WaitsForCompiles(*each); };
+    const auto compiled = std::find_if(rest->begin(), rest->end(), is_compiled);
+    if (compiled != rest->end()) return compiled;
+    const auto alone =
+        std::find_if(rest->begin(), rest->end(), [](const Entry* each) { return !each->candidates_ahead; });
+    if (alone != rest->end()) return alone;
+    if (rest->size() == 1 || options_.deadline || IsOver() || !ahead_.WaitForOne()) return rest->begin();
+  }
+}
+
 void WarmupRun::TuneTheRest(bool may_wait) {
   std::vector<Entry*> rest;
   for (Entry& entry : entries_) {
     if (!entry.is_done) rest.push_back(&entry);
   }
   while (!rest.empty()) {
-    ahead_.Update();
-    LoadCompiledFallbacks();
-    auto next = std::find_if(rest.begin(), rest.end(),
-                             [&](const Entry* each) { return each->candidates_ahead && !WaitsForCompiles(*each); });
-    if (next == rest.end()) next = rest.begin();
+    const auto next = NextOf(&rest);
     Entry& entry = **next;
     rest.erase(next);
     if (IsOverFor(*entry.impl)) continue;

@@ -82,7 +82,11 @@ class WarmupRun {
   /// Returns whether candidates of the key are being compiled ahead, as of the last CompileAhead::Update.
   bool WaitsForCompiles(const Entry& entry) const;
   void Tune(Entry& entry, bool may_wait);
-  /// Searches for the keys that are left. The next one is the first whose candidates are compiled, or else the first.
+  /// Returns the key of `rest` to search for next: the first whose candidates are compiled, or else the first without
+  /// candidates in `ahead_`. Where all candidates are being compiled, it waits for one key's, unless time is limited:
+  /// then it returns the first key, whose search begins with what is compiled.
+  std::vector<Entry*>::iterator NextOf(std::vector<Entry*>* rest);
+  /// Searches for the keys that are left.
   void TuneTheRest(bool may_wait);
   Status LoadFallbacks(Entry& entry);
   /// Loads those that are compiled or that nobody compiles ahead, so that launches meanwhile find them.

@@ -104,10 +104,10 @@ extern "C" __global__ void doubled(const float* x, float* y, int n) {
                         .Block(block));
     return definition;
   };
-  policy_.search.compile.num_workers = 4;  // One for each compile.
+  policy_.search.compile.num_workers = 4;
   // The fallback config is the first of the list, so that it is compiled late by the second one.
   for (const std::vector<std::int64_t>& blocks : {std::vector<std::int64_t>{64, 128}, {128, 64}}) {
-    policy_.search.runtime = testing::RuntimeWith(std::make_shared<LateToolchain>());
+    policy_.search.runtime = testing::RuntimeWith(std::make_shared<LateToolchain>(), 4);  // One for each compile.
     policy_.store = std::make_shared<MemoryStore>();
     auto observer = std::make_shared<NotesOrder>();
     policy_.observer = observer;

@@ -26,9 +26,10 @@ inline std::shared_ptr<Runtime> RuntimeIn(std::map<std::string, std::string> env
   return MakeRuntime(std::move(options));
 }
 
-/// One whose only compiler is this.
-inline std::shared_ptr<Runtime> RuntimeWith(std::shared_ptr<const Toolchain> toolchain) {
+/// One whose only compiler is this. `compile_workers`: RuntimeOptions::compile_workers.
+inline std::shared_ptr<Runtime> RuntimeWith(std::shared_ptr<const Toolchain> toolchain, int compile_workers = 0) {
   RuntimeOptions options;
+  options.compile_workers = compile_workers;
   options.toolchains =
       std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{std::move(toolchain)});
   return MakeRuntime(std::move(options));
