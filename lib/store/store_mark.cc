@@ -180,7 +180,7 @@ Status FoldLog(const std::string& path) {
   TUNEONCE_RETURN_IF_ERROR(place.status());
   if (HasLogOfAnother(path)) SetLogAside(path);
   sqlite3* database = nullptr;
-  int result = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr);
+  int result = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, nullptr);
   absl::Cleanup closing = [database] { sqlite3_close(database); };
   // SQLite leaves the WAL mode only if no other connection has the file open.
   if (result == SQLITE_OK) result = sqlite3_exec(database, "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr);
