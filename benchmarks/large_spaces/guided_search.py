@@ -6,8 +6,8 @@ of 50 and 100 trials with several seeds. They run cubins that are compiled ahead
 alone. What each search selected is measured again in one race, with the five fastest configs of the exhaustive search.
 `fraction` is the least time of these five, divided by the time of the config that the guided search selected.
 
-With --repeats each shape is then searched so often without a budget and with one seed. What these searches selected is
-measured again in one race: `within_2pct` is the share of pairs whose times differ by at most 2 %.
+With --repeats each shape is then searched that many times without a budget and with one seed. What these searches
+selected is measured again in one race: `within_2pct` is the share of pairs whose times differ by at most 2 %.
 
 Then the wall seconds of cold searches are measured, compiles included: guided searches of the whole space, and an
 exhaustive search of a list of configs, next to triton.autotune of that list.

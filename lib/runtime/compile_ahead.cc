@@ -25,18 +25,16 @@ double SourceSize(const CompileJob& job) {
 
 }  // namespace
 
-void CompileAhead::MoveLongToFront(int num_workers, std::vector<Job>* jobs) {
-  // A quarter of a worker's part of all work. With less, keys whose code is compiled soon come too late.
-  constexpr double kLong = 0.25;
-  std::set<std::pair<Fingerprint, Fingerprint>> counted;
+void CompileAhead::MoveLongToFront(std::vector<Job>* jobs) {
+  constexpr double kLong = 2;
+  std::set<std::pair<Fingerprint, Fingerprint>> distinct;
   double total = 0;
   for (const Job& each : *jobs) {
     const CompileJob::Alternative* first = FirstOf(each.job);
-    const bool counts =
-        first != nullptr && counted.emplace(first->source.Fingerprint(), first->hints.Fingerprint()).second;
-    if (counts) total += SourceSize(each.job);
+    if (first == nullptr || !distinct.emplace(first->source.Fingerprint(), first->hints.Fingerprint()).second) continue;
+    total += SourceSize(each.job);
   }
-  const double longest_short = kLong * total / num_workers;
+  const double longest_short = kLong * total / static_cast<double>(std::max<std::size_t>(1, distinct.size()));
   const auto end_of_long = std::stable_partition(jobs->begin(), jobs->end(),
                                                  [&](const Job& each) { return SourceSize(each.job) > longest_short; });
   std::stable_sort(jobs->begin(), end_of_long,
@@ -44,8 +42,8 @@ void CompileAhead::MoveLongToFront(int num_workers, std::vector<Job>* jobs) {
 }
 
 std::size_t CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, KeyJobs jobs) {
-  const std::size_t key = left_.size();
-  left_.push_back({jobs.fallback ? std::size_t{1} : 0, jobs.candidates.size()});
+  const std::size_t key = num_candidates_left_.size();
+  num_candidates_left_.push_back(jobs.candidates.size());
   Jobs& of_runtime = jobs_[runtime];
   if (jobs.fallback) of_runtime.fallbacks.push_back({key, *std::move(jobs.fallback)});
   for (CompileJob& job : jobs.candidates) of_runtime.candidates.push_back({key, std::move(job)});
@@ -55,34 +53,32 @@ std::size_t CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, KeyJobs j
 void CompileAhead::Start(const Target& target, const CompileOptions& options) {
   for (auto& [runtime, of_runtime] : jobs_) {
     std::vector<CompileJob> all;
-    Pool& pool = pools_.emplace_back();
-    pool.num_fallbacks = of_runtime.fallbacks.size();
+    Pool pool;
     for (std::vector<Job>* list : {&of_runtime.fallbacks, &of_runtime.candidates}) {
-      if (options.total_timeout.count() == 0) {
-        MoveLongToFront(CompilePool::WorkersFor(runtime->compile_slots(), options), list);
-      }
+      if (options.total_timeout.count() == 0) MoveLongToFront(list);
+      const bool is_of_candidates = list == &of_runtime.candidates;
       for (Job& each : *list) {
         all.push_back(std::move(each.job));
-        pool.keys.push_back(each.key);
+        pool.keys.push_back(is_of_candidates ? std::optional(each.key) : std::nullopt);
       }
     }
     CompileOptions of_pool = options;
     of_pool.cache = runtime->memory_store();  // Unused, because each job has its own cache.
     pool.pool = std::make_unique<CompilePool>(runtime->compile_slots(), runtime->toolchains(), target, std::move(all),
                                               of_pool, &runtime->trace());
+    pools_.push_back(std::move(pool));
   }
   jobs_.clear();
 }
 
 void CompileAhead::NoteEnd(const Pool& pool, std::size_t job) {
-  Left& left = left_[pool.keys[job]];
-  --(job < pool.num_fallbacks ? left.fallbacks : left.candidates);
+  if (pool.keys[job]) --num_candidates_left_[*pool.keys[job]];
 }
 
 void CompileAhead::Wait(const ProgressCallback& on_progress) {
   const auto start = std::chrono::steady_clock::now();
   SearchProgress progress;
-  for (const Left& left : left_) progress.total += static_cast<int>(left.fallbacks + left.candidates);
+  for (const Pool& each : pools_) progress.total += static_cast<int>(each.keys.size());
   progress.kernel = "all kernels";
   for (Pool& each : pools_) {
     while (const std::optional<CompiledJob> ended = each.pool->Next()) {
@@ -93,16 +89,6 @@ void CompileAhead::Wait(const ProgressCallback& on_progress) {
       TellProgress(on_progress, progress);
     }
   }
-}
-
-bool CompileAhead::WaitForOne() {
-  for (Pool& each : pools_) {
-    const std::optional<CompiledJob> ended = each.pool->Next();
-    if (!ended) continue;
-    NoteEnd(each, ended->job);
-    return true;
-  }
-  return false;
 }
 
 void CompileAhead::Update() {

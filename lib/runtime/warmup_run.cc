@@ -166,20 +166,18 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
     impl.binder.KeyWords(entry.call->call(), words.data());
     // The first key compiles its candidates. The others compile one config, once it is known.
     const auto [first, is_first] = shared_.try_emplace({shared, std::move(words)}, &entry);
-    if (!is_first) entry.candidates_ahead = first->second->candidates_ahead;
+    if (!is_first) entry.compiles = first->second->compiles;
     if (!is_first) return Status();
   }
   TUNEONCE_ASSIGN_OR_RETURN(KeyJobs jobs, JobsOf(entry));
-  const bool has_fallback = jobs.fallback.has_value();
   const bool has_candidates = !jobs.candidates.empty();
-  const std::size_t ahead = ahead_.Add(impl.policy.search.runtime, std::move(jobs));
-  if (has_fallback) entry.fallback_ahead = ahead;
-  if (has_candidates) entry.candidates_ahead = ahead;
+  const std::size_t compiles = ahead_.Add(impl.policy.search.runtime, std::move(jobs));
+  if (has_candidates) entry.compiles = compiles;
   return Status();
 }
 
 bool WarmupRun::WaitsForCompiles(const Entry& entry) const {
-  return entry.candidates_ahead && !ahead_.AreCandidatesDone(*entry.candidates_ahead);
+  return entry.compiles && !ahead_.AreCandidatesDone(*entry.compiles);
 }
 
 void WarmupRun::AnnounceSearches(const TunedKernel::Impl& first) {
@@ -244,16 +242,6 @@ Status WarmupRun::LoadFallbacks(Entry& entry) {
   return first;
 }
 
-void WarmupRun::LoadCompiledFallbacks() {
-  for (Entry& entry : entries_) {
-    if (entry.is_done || entry.has_fallback || IsOverFor(*entry.impl)) continue;
-    if (entry.fallback_ahead && !ahead_.IsFallbackDone(*entry.fallback_ahead)) continue;
-    // One that cannot be loaded yet may be made by the search. Finish reports it otherwise.
-    (void)LoadFallbacks(entry);
-    entry.has_fallback = true;
-  }
-}
-
 void WarmupRun::Tune(Entry& entry, bool may_wait) {
   TunedKernel::Impl& impl = *entry.impl;
   const auto left = std::count_if(entries_.begin(), entries_.end(), [](const Entry& each) { return !each.is_done; });
@@ -280,27 +268,16 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
                                                                   : State::kReady);
 }
 
-std::vector<WarmupRun::Entry*>::iterator WarmupRun::NextOf(std::vector<Entry*>* rest) {
-  for (;;) {
-    ahead_.Update();
-    LoadCompiledFallbacks();
-    const auto is_compiled = [&](const Entry* each) { return each->candidates_ahead && !WaitsForCompiles(*each); };
-    const auto compiled = std::find_if(rest->begin(), rest->end(), is_compiled);
-    if (compiled != rest->end()) return compiled;
-    const auto alone =
-        std::find_if(rest->begin(), rest->end(), [](const Entry* each) { return !each->candidates_ahead; });
-    if (alone != rest->end()) return alone;
-    if (rest->size() == 1 || options_.deadline || IsOver() || !ahead_.WaitForOne()) return rest->begin();
-  }
-}
-
 void WarmupRun::TuneTheRest(bool may_wait) {
   std::vector<Entry*> rest;
   for (Entry& entry : entries_) {
     if (!entry.is_done) rest.push_back(&entry);
   }
   while (!rest.empty()) {
-    const auto next = NextOf(&rest);
+    ahead_.Update();
+    auto next = std::find_if(rest.begin(), rest.end(),
+                             [&](const Entry* each) { return each->compiles && !WaitsForCompiles(*each); });
+    if (next == rest.end()) next = rest.begin();
     Entry& entry = **next;
     rest.erase(next);
     if (IsOverFor(*entry.impl)) continue;
@@ -367,6 +344,10 @@ std::vector<WarmedKey> WarmupRun::Run() {
     if (!threw.ok()) End(entry, State::kFailed, std::move(threw));
   }
   CompileTheRest();
+  // A fallback config that cannot be loaded yet may be made by the search. Finish reports it otherwise.
+  for (Entry& entry : entries_) {
+    if (!entry.is_done && !IsOverFor(*entry.impl)) (void)LoadFallbacks(entry);
+  }
   for (Entry& entry : entries_) {
     if (entry.is_done) Finish(entry);
   }

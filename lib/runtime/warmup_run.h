@@ -47,11 +47,9 @@ class WarmupRun {
     WarmedKey warmed;
     std::vector<InputShape> shapes;  ///< The first one is tuned.
     std::optional<TuningCall> call;  ///< The call of the first shape, without memory.
-    /// Numbers in `ahead_`: of the key whose fallback config is compiled ahead, which is this one, and of the key whose
-    /// candidates are, which may be another whose selection this one will share. Empty: none are.
-    std::optional<std::size_t> fallback_ahead;
-    std::optional<std::size_t> candidates_ahead;
-    bool has_fallback = false;  ///< Its fallback configs were loaded, or could not be.
+    /// The number in `ahead_` of the key whose candidates it waits for: this one, or the one whose selection it will
+    /// share. Empty: no candidates are compiled ahead.
+    std::optional<std::size_t> compiles;
     bool is_done = false;
   };
 
@@ -82,15 +80,9 @@ class WarmupRun {
   /// Returns whether candidates of the key are being compiled ahead, as of the last CompileAhead::Update.
   bool WaitsForCompiles(const Entry& entry) const;
   void Tune(Entry& entry, bool may_wait);
-  /// Returns the key of `rest` to search for next: the first whose candidates are compiled, or else the first without
-  /// candidates in `ahead_`. Where all candidates are being compiled, it waits for one key's, unless time is limited:
-  /// then it returns the first key, whose search begins with what is compiled.
-  std::vector<Entry*>::iterator NextOf(std::vector<Entry*>* rest);
-  /// Searches for the keys that are left.
+  /// Searches for the keys that are left. The next one is the first whose candidates are compiled, or else the first.
   void TuneTheRest(bool may_wait);
   Status LoadFallbacks(Entry& entry);
-  /// Loads those that are compiled or that nobody compiles ahead, so that launches meanwhile find them.
-  void LoadCompiledFallbacks();
   /// Verifies the selected config at those shapes of the key whose extents are of another class than those verified so
   /// far. In a group of ranks nothing more is verified, because they agreed on a config.
   void VerifyShapes(Entry& entry);

@@ -377,7 +377,7 @@ TEST_F(WarmupAllTest, OnTheCpuDeviceAllIsCompiledOnceBeforeAnythingIsMeasured) {
   EXPECT_EQ(compiler_->compiled().size(), 4u);
 }
 
-TEST_F(WarmupAllTest, FallbacksAreCompiledFirstAndLongSourcesBeforeOthersUnlessTimeIsLimited) {
+TEST_F(WarmupAllTest, FallbacksAreCompiledFirstAndMuchLongerSourcesBeforeOthersUnlessTimeIsLimited) {
   auto order = [&](std::chrono::milliseconds total_timeout) {
     auto compiler = std::make_shared<WatchedToolchain>();
     const std::shared_ptr<Runtime> runtime = testing::RuntimeWith(compiler, 1);
@@ -387,10 +387,10 @@ TEST_F(WarmupAllTest, FallbacksAreCompiledFirstAndLongSourcesBeforeOthersUnlessT
       return made;
     };
     CompileAhead ahead;
-    ahead.Add(runtime, {job(1, 10), {job(11, 10), job(12, 30), job(13, 10)}});
+    ahead.Add(runtime, {job(1, 10), {job(11, 10), job(12, 46), job(13, 10)}});
     ahead.Add(runtime, {});
-    ahead.Add(runtime, {job(2, 20), {job(21, 10), job(11, 10), job(22, 40)}});
-    ahead.Add(runtime, {{}, {job(31, 30)}});
+    ahead.Add(runtime, {job(2, 15), {job(21, 10), job(11, 10), job(12, 46), job(22, 60)}});
+    ahead.Add(runtime, {{}, {job(31, 10), job(32, 12)}});
     CompileOptions compile;
     compile.total_timeout = total_timeout;
     ahead.Start(Target::Of(*device_->Identity()), compile);
@@ -402,12 +402,12 @@ TEST_F(WarmupAllTest, FallbacksAreCompiledFirstAndLongSourcesBeforeOthersUnlessT
     }
     return numbers;
   };
-  // A worker's part of the candidates is 130, so that those of more than 32 are long: job 11 counts once.
-  EXPECT_EQ(order({}), "2 1 22 11 12 13 21 31 ");
-  EXPECT_EQ(order(std::chrono::minutes(1)), "1 2 11 12 13 21 22 31 ") << "the first keys get all";
+  // The mean of the seven candidates is 22.6. If 11 and 12 counted twice, it would be 23.8, and 46 not twice as long.
+  EXPECT_EQ(order({}), "1 2 22 12 11 13 21 31 32 ");
+  EXPECT_EQ(order(std::chrono::minutes(1)), "1 2 11 12 13 21 22 31 32 ") << "the first keys get all";
 }
 
-TEST_F(WarmupAllTest, CompilesAheadTellWhatOfAKeyIsDone) {
+TEST_F(WarmupAllTest, CompilesAheadTellWhetherAKeysCandidatesAreDone) {
   const std::shared_ptr<Runtime> runtime = testing::RuntimeWith(compiler_);
   const std::vector<Config> configs = *scale_.space.Enumerate(Target::Of(*device_->Identity()));
   auto job = [&](std::size_t config) {
@@ -421,17 +421,16 @@ TEST_F(WarmupAllTest, CompilesAheadTellWhatOfAKeyIsDone) {
   const std::size_t no_fallback = ahead.Add(runtime, {{}, {job(0), job(1)}});
   const std::size_t no_candidates = ahead.Add(runtime, {job(1), {}});
   const std::size_t both = ahead.Add(runtime, {job(1), {job(2), job(0)}});
-  EXPECT_TRUE(ahead.IsFallbackDone(none) && ahead.AreCandidatesDone(none));
-  EXPECT_TRUE(ahead.IsFallbackDone(no_fallback) && !ahead.AreCandidatesDone(no_fallback));
-  EXPECT_TRUE(!ahead.IsFallbackDone(no_candidates) && ahead.AreCandidatesDone(no_candidates));
-  EXPECT_TRUE(!ahead.IsFallbackDone(both) && !ahead.AreCandidatesDone(both));
+  EXPECT_TRUE(ahead.AreCandidatesDone(none));
+  EXPECT_FALSE(ahead.AreCandidatesDone(no_fallback));
+  EXPECT_TRUE(ahead.AreCandidatesDone(no_candidates));
+  EXPECT_FALSE(ahead.AreCandidatesDone(both));
   ahead.Start(Target::Of(*device_->Identity()), CompileOptions());
-  for (std::size_t key : {no_fallback, no_candidates, both}) {
-    auto is_done = [&] { return ahead.IsFallbackDone(key) && ahead.AreCandidatesDone(key); };
-    for (int i = 0; i < 10000 && !is_done(); ++i, ahead.Update()) {
+  for (std::size_t key : {no_fallback, both}) {
+    for (int i = 0; i < 10000 && !ahead.AreCandidatesDone(key); ++i, ahead.Update()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    EXPECT_TRUE(is_done());
+    EXPECT_TRUE(ahead.AreCandidatesDone(key));
   }
   EXPECT_EQ(compiler_->compiled().size(), 3u);
   ahead.Wait(nullptr);
