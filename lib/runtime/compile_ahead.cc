@@ -11,7 +11,6 @@
 
 namespace tuneonce {
 inline namespace v0 {
-
 namespace {
 
 const CompileJob::Alternative* FirstOf(const CompileJob& job) {
@@ -66,23 +65,25 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
     of_pool.cache = runtime->memory_store();  // Unused, because each job has its own cache.
     pool.pool = std::make_unique<CompilePool>(runtime->compile_slots(), runtime->toolchains(), target, std::move(all),
                                               of_pool, &runtime->trace());
+    pool.num_left = pool.keys.size();
     pools_.push_back(std::move(pool));
   }
   jobs_.clear();
 }
 
-void CompileAhead::NoteEnd(const Pool& pool, std::size_t job) {
-  if (pool.keys[job]) --num_candidates_left_[*pool.keys[job]];
+void CompileAhead::NoteEnd(std::size_t job, Pool* pool) {
+  --pool->num_left;
+  if (pool->keys[job]) --num_candidates_left_[*pool->keys[job]];
 }
 
 void CompileAhead::Wait(const ProgressCallback& on_progress) {
   const auto start = std::chrono::steady_clock::now();
   SearchProgress progress;
-  for (const Pool& each : pools_) progress.total += static_cast<int>(each.keys.size());
+  for (const Pool& each : pools_) progress.total += static_cast<int>(each.num_left);
   progress.kernel = "all kernels";
   for (Pool& each : pools_) {
     while (const std::optional<CompiledJob> ended = each.pool->Next()) {
-      NoteEnd(each, ended->job);
+      NoteEnd(ended->job, &each);
       ++progress.done;
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       progress.seconds_left = spent.count() / progress.done * (progress.total - progress.done);
@@ -93,7 +94,7 @@ void CompileAhead::Wait(const ProgressCallback& on_progress) {
 
 void CompileAhead::Update() {
   for (Pool& each : pools_) {
-    while (const std::optional<CompiledJob> ended = each.pool->Poll()) NoteEnd(each, ended->job);
+    while (const std::optional<CompiledJob> ended = each.pool->Poll()) NoteEnd(ended->job, &each);
   }
 }
 

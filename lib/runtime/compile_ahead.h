@@ -52,10 +52,11 @@ class CompileAhead {
   struct Pool {
     std::unique_ptr<CompilePool> pool;
     std::vector<std::optional<std::size_t>> keys;  // By job. Empty for the code of a fallback config.
+    std::size_t num_left = 0;                      // Jobs that were not noted as ended.
   };
 
   static void MoveLongToFront(std::vector<Job>* jobs);
-  void NoteEnd(const Pool& pool, std::size_t job);
+  void NoteEnd(std::size_t job, Pool* pool);
 
   std::map<std::shared_ptr<Runtime>, Jobs> jobs_;
   std::vector<Pool> pools_;
