@@ -13,31 +13,27 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-const CompileJob::Alternative* FirstOf(const CompileJob& job) {
-  return job.alternatives.empty() ? nullptr : &job.alternatives.front();
-}
-
-double SourceSize(const CompileJob& job) {
-  const CompileJob::Alternative* first = FirstOf(job);
-  return first == nullptr ? 0 : static_cast<double>(first->source.content().size());
+std::size_t SourceSize(const CompileJob& job) {
+  return job.alternatives.empty() ? 0 : job.alternatives.front().source.content().size();
 }
 
 }  // namespace
 
 void CompileAhead::MoveLongToFront(std::vector<Job>* jobs) {
-  constexpr double kLong = 2;
   std::set<std::pair<Fingerprint, Fingerprint>> distinct;
-  double total = 0;
+  std::size_t total = 0;
   for (const Job& each : *jobs) {
-    const CompileJob::Alternative* first = FirstOf(each.job);
-    if (first == nullptr || !distinct.emplace(first->source.Fingerprint(), first->hints.Fingerprint()).second) continue;
-    total += SourceSize(each.job);
+    if (each.job.alternatives.empty()) continue;
+    const CompileJob::Alternative& first = each.job.alternatives.front();
+    const bool is_new = distinct.emplace(first.source.Fingerprint(), first.hints.Fingerprint()).second;
+    if (is_new) total += SourceSize(each.job);
   }
-  const double longest_short = kLong * total / static_cast<double>(std::max<std::size_t>(1, distinct.size()));
-  const auto end_of_long = std::stable_partition(jobs->begin(), jobs->end(),
-                                                 [&](const Job& each) { return SourceSize(each.job) > longest_short; });
-  std::stable_sort(jobs->begin(), end_of_long,
-                   [](const Job& a, const Job& b) { return SourceSize(a.job) > SourceSize(b.job); });
+  const auto size_if_long = [&](const Job& each) {
+    const std::size_t size = SourceSize(each.job);
+    return size * distinct.size() > 2 * total ? size : 0;
+  };
+  std::stable_sort(jobs->begin(), jobs->end(),
+                   [&](const Job& a, const Job& b) { return size_if_long(a) > size_if_long(b); });
 }
 
 std::size_t CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, KeyJobs jobs) {
